@@ -206,6 +206,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
         "statistics",
         "joint",
         "plan",
+        "publish",
         "release",
         "streaming",
         "derived",

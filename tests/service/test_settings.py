@@ -377,6 +377,8 @@ ENDS = (
         for name in ("csv", "arrow", "parquet")
         for form in ("wide", "long")
     ),
+    *(f"/answer?format={name}" for name in ("json-stat", "px", "csvw")),
+    "/answer?format=sdmx-csv&structure=ME:S(1.0)",
 )
 """What can be asked of a release."""
 

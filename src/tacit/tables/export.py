@@ -142,7 +142,7 @@ def _long(
                 indices.append(index)
                 for name, cells in table.items():
                     cells.append(row.get(name))
-    called = _distinct_names(by, table)
+    called = distinct_names(by, table)
     groups = [Column(n, [keys[p][i] for p in indices], False) for i, n in enumerate(called)]
     texts = ("statistic", "bin")
     return groups + [Column(name, cells, name not in texts) for name, cells in table.items()]
@@ -164,10 +164,10 @@ def _rows(one: Statistic, index: int) -> Iterable[dict[str, Any]]:
     return rows
 
 
-def _distinct_names(by: Iterable[str], taken: Iterable[str]) -> list[str]:
+def distinct_names(by: Iterable[str], taken: Iterable[str]) -> list[str]:
     """Return the names of the grouping columns, next to those of the long form.
 
-    >>> _distinct_names(["site", "value"], ["statistic", "value"])
+    >>> distinct_names(["site", "value"], ["statistic", "value"])
     ['site', 'group_value']
     """
     reserved = set(taken)

@@ -38,6 +38,20 @@ def test_it_pays_once_and_goes_on_for_nothing(tacit):
     assert tacit("ledger verify l").code == 0
 
 
+def test_a_published_count_has_a_dimension_of_time(tacit):
+    data = tacit(*f"{PAID} --format json-stat --now 2024-01-04".split()).json
+    assert (data["id"][0], data["role"]["time"]) == ("period", ["period"])
+    assert data["value"][::8] == [0, 600, 0]
+    rows = tacit(
+        *f"{PAID} --format sdmx-csv --dataflow ME:S(1.0) --ids period=TIME_PERIOD "
+        "--labels count".split()
+    ).out.splitlines()
+    assert rows[0].startswith("STRUCTURE,STRUCTURE_ID,ACTION,TIME_PERIOD,STATISTIC,OBS_VALUE")
+    assert len(rows) == 5
+    none = tacit(*f"{PAID} --tag b --format px --now 2024-01-01".split())
+    assert "has no group, and so no cell to publish" in none.err
+
+
 @pytest.mark.full
 def test_a_table_a_csv_a_plot_and_a_certificate(tacit, folder):
     done = tacit(*f"{PAID} --certificate c.json --plot p.png --where sex='f'".split())

@@ -56,6 +56,48 @@ def test_json_has_one_record_a_group(tacit) -> None:
             assert part["standard_error"] > 0
 
 
+def test_the_formats_of_official_statistics(tacit, folder: Path) -> None:
+    groups = f"{RELEASE} --by site --keys a,b"
+    done = tacit(f"{groups} --json").json["releases"][0]["answers"]
+    counts = [record["count"]["value"] for record in done]
+    sdmx = tacit(
+        f"{groups} --format sdmx-csv --structure ME:S(1.0) --ids site=REF_AREA,statistic=IND "
+        "--constants FREQ=A --labels count"
+    )
+    rows = list(csv.DictReader(io.StringIO(sdmx.out)))
+    assert [int(row["OBS_VALUE"]) for row in rows] == counts
+    assert [row["REF_AREA"] for row in rows] == ["a", "b"]
+    assert (rows[0]["FREQ"], rows[0]["IND"]) == ("A", "count")
+    data = tacit(f"{groups} --format json-stat --time site").json
+    assert data["value"][::8] == counts
+    assert data["role"]["time"] == ["site"]
+    assert tacit(f"{groups} --format px").out.startswith('CHARSET="ANSI";\n')
+    wrote = tacit(f"{groups} --format csvw --output sites.csv")
+    assert "wrote sites.csv\nwrote sites.csv-metadata.json" in wrote.err
+    assert (folder / "sites.csv").read_text() == tacit(f"{groups} --csv").out
+    assert '"url": "sites.csv"' in (folder / "sites.csv-metadata.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        ("--format sdmx-csv", "--structure 'AGENCY:ID(1.0)'"),
+        ("--format sdmx", "did you mean 'sdmx-csv'"),
+        ("--format px --csv", "print --csv or a --format"),
+        ("--format px --names", "names is an option of sdmx-csv"),
+        ("--format csvw", "--output t.csv"),
+        ("--format px --output no/t.px", "there is no folder no"),
+        ("--structure ME:S(1.0)", "an option of --format"),
+        ("--format sdmx-csv --structure ME:S(1.0) --ids site", "--ids: write NAME=VALUE"),
+    ],
+)
+def test_a_format_that_cannot_be_written_costs_nothing(tacit, folder, flags, words) -> None:
+    refused = tacit(f"{RELEASE} --by site --keys a,b {flags}")
+    assert refused.code == 2
+    assert words in refused.err
+    assert not (folder / "people.ledger").exists()
+
+
 def test_csv_is_a_table(tacit) -> None:
     done = tacit(f"{RELEASE} --by site --keys a,b --csv")
     rows = list(csv.DictReader(io.StringIO(done.out)))

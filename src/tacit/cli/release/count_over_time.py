@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tacit.arithmetic.exact import as_fraction
 from tacit.cli.shared.options import (
     BudgetOptions,
+    FormatOptions,
     SourceOptions,
     Text,
     Texts,
@@ -19,6 +20,7 @@ from tacit.cli.shared.options import (
     options,
 )
 from tacit.cli.shared.output import answer_tables, check_files, draw, note, print_json, working
+from tacit.cli.shared.publish import Publisher
 from tacit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,7 +59,9 @@ class TimeOptions:
 
 
 @options
-def count_over_time(source: SourceOptions, options: TimeOptions, budget: BudgetOptions) -> None:
+def count_over_time(
+    source: SourceOptions, options: TimeOptions, published: FormatOptions, budget: BudgetOptions
+) -> None:
     """Publish the counts of the periods that have ended; the first run pays for all of them.
 
     [bold]tacit count-over-time visits.csv --time arrived --start 2026-01-01 --every 1h --periods
@@ -69,6 +73,10 @@ def count_over_time(source: SourceOptions, options: TimeOptions, budget: BudgetO
 
     if options.json and options.csv:
         raise UsageError("print --json or --csv, not both")
+    timed = "period" if published.format in ("json-stat", "px") else None
+    publisher = Publisher(published, timed)
+    others = [f"--{n}" for n in ("json", "csv", "preview") if getattr(options, n)]
+    publisher.check(others, 1)
     check_files(options.plot, tuple(options.certificate or ()))
     job = _job(source, options, budget)
     with (
@@ -100,7 +108,7 @@ def count_over_time(source: SourceOptions, options: TimeOptions, budget: BudgetO
                     "digest": answer.certificate.body["digest"],
                 }
             )
-        else:
+        elif not publisher.format:
             print(answer.protects)
             answer_tables(answer)
         note(
@@ -113,6 +121,7 @@ def count_over_time(source: SourceOptions, options: TimeOptions, budget: BudgetO
             note(f"wrote {path}")
         if len(answer):
             draw(answer.plot, options.plot)
+        publisher.write(answer)
 
 
 def _job(source: SourceOptions, options: TimeOptions, budget: BudgetOptions) -> Job:

@@ -15,6 +15,7 @@ from tacit.cli.shared.options import (
     ServerOptions,
     SourceOptions,
     Text,
+    TimedFormatOptions,
     amounts,
     argument,
     flag,
@@ -29,6 +30,7 @@ from tacit.cli.shared.output import (
     print_table,
     working,
 )
+from tacit.cli.shared.publish import Publisher
 from tacit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -50,22 +52,26 @@ def release(
     price: PriceOptions,
     budget: BudgetOptions,
     output: OutputOptions,
+    published: TimedFormatOptions,
     server: ServerOptions,
 ) -> None:
     """Publish statistics of a table, and charge its budget.
 
     [bold]tacit release adult.csv --mean age:0:100 --by sex --keys Male,Female --epsilon 0.5[/bold]
     """
-    publish(job_of(source, ask, price, budget, output, server), output)
+    publish(job_of(source, ask, price, budget, output, server), output, published)
 
 
-def publish(job: Job, output: OutputOptions) -> None:
+def publish(job: Job, output: OutputOptions, published: TimedFormatOptions) -> None:
     """Release the questions of a job, and show the answers."""
     from tacit.cli.release.job import confirmed, free_notes, opened
 
     if output.json and output.csv:
         raise UsageError("print --json or --csv, not both")
-    if output.csv and sum(len(request.parts) for request in job.questions) > 1:
+    tables = sum(len(request.parts) for request in job.questions)
+    publisher = Publisher(published, published.time)
+    publisher.check([f"--{n}" for n in ("json", "csv") if getattr(output, n)], tables)
+    if output.csv and tables > 1:
         raise UsageError("--csv prints one table, and the plan has several; use --json")
     for request in job.questions:
         for part in (request, *request.parts):
@@ -83,9 +89,10 @@ def publish(job: Job, output: OutputOptions) -> None:
                 released.append(_described(answer, part))
                 if output.csv:
                     print(answer.to_csv(), end="")
-                elif not output.json:
+                elif not output.json and not publisher.format:
                     _show(answer, part, session, str(ledger))
                 _write(answer, part)
+                publisher.write(answer)
             for text in question.notes:
                 note(f"note: {text}")
             if all(part is not request for part in request.parts):
@@ -450,6 +457,7 @@ def sql(
     price: PriceOptions,
     budget: BudgetOptions,
     output: OutputOptions,
+    published: TimedFormatOptions,
     server: ServerOptions,
 ) -> None:
     """Ask a table in SQL. The text is translated to a question, and never executed.
@@ -465,4 +473,4 @@ def sql(
     if ask.preview:
         show_previews(job, PreviewOptions(sizes=ask.sizes, json=output.json))
     else:
-        publish(job, output)
+        publish(job, output, published)

@@ -111,6 +111,7 @@ _groups = partial(flag, panel="Groups and rows")
 _unit = partial(flag, panel="Who is protected")
 _price = partial(flag, panel="What it may cost")
 _out = partial(flag, panel="What comes out")
+_publish = partial(flag, panel="Formats of official statistics")
 _server = partial(flag, panel="Asking a service")
 
 
@@ -255,6 +256,31 @@ class OutputOptions:
     )
     tag: Text = _out("A label that makes this a new, separately paid release.", "TEXT")
     yes: bool = _price("Accept a weak guarantee.", default=False)
+
+
+@dataclass(frozen=True)
+class FormatOptions:
+    """A format of official statistics, and its options."""
+
+    format: Text = _publish(
+        "Print SDMX-CSV (sdmx-csv; sdmx-csv-1 for version 1.0), JSON-stat (json-stat), PC-Axis "
+        "(px) or, with --output, CSV with its metadata (csvw).",
+        "FORMAT",
+    )
+    output: Text = _publish("With --format: write this file instead.", "FILE")
+    structure: Text = _publish("SDMX: the data structure definition.", "AGENCY:ID(1.0)")
+    dataflow: Text = _publish("SDMX: the dataflow, instead of a structure.", "AGENCY:ID(1.0)")
+    ids: Texts = _publish("SDMX: ids of dimensions, such as site=REF_AREA.", "COL=ID,...")
+    constants: Texts = _publish("SDMX: dimensions of one value, such as FREQ=A.", "ID=VALUE,...")
+    names: bool = _publish("SDMX 2.0: add columns of names.", default=False)
+    labels: Texts = _publish("Publish only these answers.", "LABEL,...")
+
+
+@dataclass(frozen=True)
+class TimedFormatOptions(FormatOptions):
+    """The same, with the column that is a time."""
+
+    time: Text = _publish("JSON-stat, PC-Axis: the --by column that is a time.", "COL")
 
 
 @dataclass(frozen=True)

@@ -147,9 +147,14 @@ def check_page(path: str | None) -> None:
 
 
 def _check_file(path: str, endings: Sequence[str], what: str) -> None:
-    file = Path(os.path.expanduser(path))
-    if file.suffix not in endings:
+    if Path(path).suffix not in endings:
         raise UsageError(f"{what} ends in {' or '.join(endings)}, and {path} does not")
+    check_writable(path, what)
+
+
+def check_writable(path: str, what: str) -> None:
+    """Raise if a file could not be written."""
+    file = Path(os.path.expanduser(path))
     if not file.parent.is_dir():
         raise UsageError(f"there is no folder {file.parent} to write {what} to; make it first")
     if not os.access(file if file.exists() else file.parent, os.W_OK) or file.is_dir():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -18,13 +18,16 @@ from tacit.sql.parse import without_comments
 from tacit.tables.dataset.table import known_fields, mapping, text
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import Price
+from tacit.tables.publish.publications import FORMATS as PUBLISHED
+from tacit.tables.publish.publications import PublishOptions, files_of, packed, pairs
 from tacit.tables.question import Question, charge_of, question_parts
 from tacit.tables.question_formats import ROWS, read_question
 from tacit.tables.release.answer import Answer
 from tacit.tables.release.release import QueryCharge
 from tacit.tables.session import Session
 
-# A released answer in the formats of the API: JSON, CSV, Arrow and Parquet, wide or long.
+# A released answer in the formats of the API: JSON, CSV, Arrow and Parquet, wide or long, and those
+# of official statistics.
 #
 # Everything here is a new arrangement of released numbers.  The length of a reply is a function of
 # them and of the question, so it reveals nothing that the answer itself does not.
@@ -37,7 +40,10 @@ FORMATS = {
     "csv": "text/csv; charset=utf-8",
     "arrow": "application/vnd.apache.arrow.file",
     "parquet": "application/vnd.apache.parquet",
+    **{name: one.media_type for name, one in PUBLISHED.items()},
 }
+# The ends of the names of their files.
+ENDINGS = {name: one.ending for name, one in PUBLISHED.items()}
 CERTIFICATE = "tacit.certificate"  # the name of the certificate in the metadata of a schema
 
 
@@ -46,11 +52,15 @@ def format_of(accept: str | None) -> str:
 
     >>> format_of("text/csv"), format_of("application/vnd.apache.parquet;q=1"), format_of(None)
     ('csv', 'parquet', 'json')
+    >>> format_of("application/vnd.sdmx.data+csv;version=1.0.0")
+    'sdmx-csv-1'
     """
     for part in (accept or "").split(","):
-        media_type = part.partition(";")[0].strip().lower()
+        media_type, *parameters = (one.strip().lower() for one in part.split(";"))
+        version = [one for one in parameters if one.startswith("version=")]
         for name, media in FORMATS.items():
-            if media_type == media.partition(";")[0]:
+            known, *its = (one.strip() for one in media.split(";"))
+            if media_type == known and (not version or version[0] in its or "version" not in media):
                 return name
     return "json"
 
@@ -67,12 +77,17 @@ def answer_json(answer: Answer) -> dict[str, Any]:
     }
 
 
-def as_bytes(answer: Answer, format: str, form: Form) -> bytes:
+def as_bytes(
+    answer: Answer, format: str, form: Form, options: PublishOptions | None = None
+) -> bytes:
     """Return an answer as a file of a format."""
     # A file of Arrow or Parquet carries the certificate of the answer, as JSON, in the metadata of
     # its schema, under :data:`CERTIFICATE`.
     if format == "csv":
         return answer.to_csv(form=form).encode()
+    if format in PUBLISHED:
+        files = files_of(answer, format, "answer.csv", options or PublishOptions())
+        return packed(files) if len(files) > 1 else next(iter(files.values())).encode()
     table, out = answer.to_arrow(form=form), io.BytesIO()
     known = table.schema.metadata or {}
     table = table.replace_schema_metadata({**known, CERTIFICATE: answer.certificate.to_json()})
@@ -82,6 +97,36 @@ def as_bytes(answer: Answer, format: str, form: Form) -> bytes:
         with need("pyarrow", "arrow").ipc.new_file(out, table.schema) as writer:
             writer.write_table(table)
     return out.getvalue()
+
+
+def publish_options(
+    format: str,
+    structure: str | None,
+    dataflow: str | None,
+    ids: Sequence[str],
+    constants: Sequence[str],
+    names: bool,
+    time: str | None,
+    labels: Sequence[str],
+    form: Form,
+) -> PublishOptions:
+    """Return the options of a format of official statistics, as a request has them.
+
+    Raises:
+        UsageError: the format does not take them, or they are invalid.
+    """
+    options = PublishOptions(
+        structure,
+        dataflow,
+        pairs(ids, "ids"),
+        pairs(constants, "constants"),
+        names,
+        time,
+        tuple(labels) or None,
+        form,
+    )
+    options.check(format)
+    return options
 
 
 def finite_json(value: Any) -> Any:

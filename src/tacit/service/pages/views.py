@@ -362,7 +362,9 @@ _DOWNLOADS = (
     ("parquet", "wide", "Parquet"),
     ("arrow", "wide", "Arrow"),
     ("json", "wide", "JSON"),
+    ("csvw", "wide", "CSV with its metadata (CSVW)"),
 )
+_CUBES = (("json-stat", "wide", "JSON-stat"), ("px", "wide", "PC-Axis"))  # of one set of bins
 
 
 def row(one: Mapping[str, Any]) -> dict[str, Any]:
@@ -422,7 +424,9 @@ def answered(one: Mapping[str, Any], certificate: Certificate) -> dict[str, Any]
     words = f"The certificate holds: {many} checks passed when this page was written."
     if not verification:
         words = "The certificate does not hold; do not rely on this answer."
-    files = [(f"{address}/answer?format={f}&form={form}", name) for f, form, name in _DOWNLOADS]
+    bins = {tuple(column.get("bins") or ()) for column in answer["columns"]}
+    formats = (*_DOWNLOADS, *(_CUBES if len(bins) == 1 and answer["keys"] else ()))
+    files = [(f"{address}/answer?format={f}&form={form}", name) for f, form, name in formats]
     return {
         "answers": answers(body, width=PHONE_WIDTH),
         "more": max(0, len(answer["keys"]) - _MAX_GROUPS),

@@ -20,7 +20,8 @@ from tacit.report.certificate import deriving
 from tacit.report.derived import Formula, derived_words
 from tacit.report.page import answers
 from tacit.report.text import DERIVED, answer_words, column_note, protects_line
-from tacit.tables.export import Exports, Released, Statistic
+from tacit.tables.export import Released, Statistic
+from tacit.tables.publish.publications import Publications
 from tacit.tables.statistics.base import statistic_named
 
 if TYPE_CHECKING:
@@ -330,7 +331,7 @@ _FRAME = "answer.to_pandas() is a table"
     verify="answer.certificate.verify() checks it",
     epsilon="answer.cost is what it spent",
 )
-class Answer(Exports, Shown):
+class Answer(Publications, Shown):
     """A released answer: one row per group, and for each label its value and interval.
 
     Attributes:
@@ -343,7 +344,8 @@ class Answer(Exports, Shown):
 
     It becomes a table of other tools (``to_dict``, ``to_pandas``, ``to_polars``, ``to_arrow``) or a
     file (``to_csv``, ``to_excel``, ``to_parquet``), with a row per group or, in the long form, a
-    row per number; :class:`tacit.tables.export.Exports` names the columns.  What is not
+    row per number; :class:`tacit.tables.export.Exports` names the columns.  ``to_sdmx_csv``,
+    ``to_json_stat``, ``to_px`` and ``to_csvw`` write files of official statistics.  What is not
     known is missing: an answer that a test refused (:meth:`refused`), and the errors of noise that
     follows the data.
     """
@@ -356,8 +358,10 @@ class Answer(Exports, Shown):
         cost: Budget,
         replayed: bool,
         query: Mapping[str, Any] | None = None,
+        hidden: Sequence[Sequence[Any]] = (),
     ) -> None:
         self.by = by
+        self._hidden = hidden
         self.keys = [tuple(key) for key in released["keys"]]
         self.cost = cost
         self.replayed = replayed
@@ -384,7 +388,8 @@ class Answer(Exports, Shown):
         by = tuple(query["by"])
         certificate, released = _derived(issue(entry, ledger), entry.answer, arrangement)
         shown, names = arrangement.shown(by, released), arrangement.called(by)
-        return cls(names, shown, certificate, entry.cost, replayed, query)
+        hidden = _left_out(released, shown)
+        return cls(names, shown, certificate, entry.cost, replayed, query, hidden)
 
     @classmethod
     def free(cls, certificate: Certificate, arrangement: Arrangement = AS_IT_IS) -> Answer:
@@ -394,7 +399,8 @@ class Answer(Exports, Shown):
         certificate, released = _derived(certificate, body["answer"], arrangement)
         shown, names = arrangement.shown(by, released), arrangement.called(by)
         nothing = Budget.from_json(body["spent"]["cost"])
-        return cls(names, shown, certificate, nothing, replayed=False)
+        hidden = _left_out(released, shown)
+        return cls(names, shown, certificate, nothing, replayed=False, hidden=hidden)
 
     def _instead_of(self, name: str) -> str:
         return f"answer.value({name!r}) is its value" if name in self._columns else ""
@@ -513,6 +519,24 @@ class Answer(Exports, Shown):
             ("certificate", str(self.certificate.body["digest"])),
         ]
 
+    @property
+    def selected(self) -> bool:
+        """Whether partition selection chose the groups: those below its threshold are not shown."""
+        return bool(self.by) and self._query.get("keys") is None
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return the data set, the privacy loss and unit, and the certificate, as plain JSON."""
+        body: Any = self.certificate.body
+        loss = {name: part for name, part in self.cost.to_json().items() if name != "parts"}
+        return {
+            "dataset": str(body["dataset"]),
+            "released": body["ledger"]["when"],
+            "privacy_loss": loss,
+            "unit_of_privacy": {**self._query["unit"], "words": self.protects},
+            "intervals": str(body["accuracy"]),
+            "certificate": str(body["digest"]),
+        }
+
     def plot(self) -> Figure:
         """Draw every label: a bar or point per group, with its interval (needs the extra ``plot``).
 
@@ -589,6 +613,12 @@ def _derived(
     certificate = deriving(certificate, arrangement.derived)
     body: Any = certificate.body
     return certificate, {**answer, "columns": [*answer["columns"], *body["derived"]]}
+
+
+def _left_out(released: Mapping[str, Any], shown: Mapping[str, Any]) -> list[Any]:
+    """Return the released groups that an arrangement leaves out."""
+    kept = {tuple(key) for key in shown["keys"]}
+    return [key for key in released["keys"] if tuple(key) not in kept]
 
 
 def _plain(edge: str) -> int | float:

@@ -6,6 +6,7 @@ import csv
 import io
 import threading
 import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,35 @@ def test_the_answer_in_every_format(
     assert arrow.column_names == list(rows[0])
     assert arrow.num_rows == len(rows) == 3
     assert get("json").headers["content-type"] == "application/json"
+
+
+def test_the_formats_of_official_statistics(client: Client, ada: str, done: dict[str, Any]) -> None:
+    link, answer = done["links"]["answer"], done["answer"]
+    (column,) = answer["columns"]
+
+    def get(query: str, accept: str = "*/*", status: int = 200) -> Any:
+        reply = client.get(f"{link}?{query}", token=ada, headers={"Accept": accept})
+        assert reply.status_code == status
+        return reply
+
+    named = "structure=ME:S(1.0)&ids=site=REF_AREA&constants=FREQ=A"
+    for accept in ("application/vnd.sdmx.data+csv", "application/vnd.sdmx.data+csv;version=2.0.0"):
+        reply = get(named, accept)
+        assert "version=2.0.0" in reply.headers["content-type"]
+        rows = list(csv.DictReader(io.StringIO(reply.text)))
+        assert [float(row["OBS_VALUE"]) for row in rows] == column["value"]
+        assert [row["REF_AREA"] for row in rows] == [str(key) for (key,) in answer["keys"]]
+    older = get("dataflow=ME:S(1.0)", "application/vnd.sdmx.data+csv; version=1.0.0")
+    assert older.text.startswith("DATAFLOW,")
+    data = get("format=json-stat&time=site&labels=" + column["label"]).json()
+    assert data["value"][::4] == column["value"]
+    assert get("format=px").headers["content-disposition"].endswith('.px"')
+    reply = get("format=csvw")
+    assert reply.content == get("format=csvw").content
+    with zipfile.ZipFile(io.BytesIO(reply.content)) as archive:
+        assert archive.namelist() == ["answer.csv", "answer.csv-metadata.json"]
+    for wrong in ("format=sdmx-csv", "format=px&names=true", "format=json-stat&time=no"):
+        assert get(wrong, status=400).json()["error"]["code"] == "invalid_request"
 
 
 def test_the_accept_header_chooses_and_what_is_unknown_is_refused(

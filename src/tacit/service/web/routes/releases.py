@@ -12,7 +12,16 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
 from tacit.service.access import Caller, decide, demand
-from tacit.service.hosting.ask import FORMATS, Ask, Form, answer_json, as_bytes, format_of
+from tacit.service.hosting.ask import (
+    ENDINGS,
+    FORMATS,
+    Ask,
+    Form,
+    answer_json,
+    as_bytes,
+    format_of,
+    publish_options,
+)
 from tacit.service.jobs.queue import STATES, Job, JobScope
 from tacit.service.problem import Problem
 from tacit.service.web.routing import AskBody, Body, Cursor, DatasetName, Limit, Reply, needs
@@ -176,6 +185,11 @@ async def release(release: ReleaseName, caller: Seeing, state: StateOf, wait: _W
 
 _Format = Annotated[str | None, Query(max_length=20, description=f"one of {', '.join(FORMATS)}")]
 _Form = Annotated[Form, Query(description="a row a group, or a row a number")]
+_Word = Annotated[str | None, Query(max_length=200)]
+_Words = Annotated[list[str], Query(max_length=100, description="as NAME=VALUE; may be repeated")]
+_Labels = Annotated[
+    list[str], Query(max_length=100, description="of the statistics to publish; default all")
+]
 
 
 @router.get("/v1/releases/{release}/answer", response_model=None)
@@ -186,23 +200,40 @@ def answer(
     state: StateOf,
     format: _Format = None,
     form: _Form = "wide",
+    structure: _Word = None,
+    dataflow: _Word = None,
+    ids: _Words = [],  # noqa: B006  FastAPI copies it
+    constants: _Words = [],  # noqa: B006
+    names: bool = False,
+    time: _Word = None,
+    labels: _Labels = [],  # noqa: B006
 ) -> Response:
-    """Give the answer as JSON, CSV, Arrow or Parquet, as `format` or the Accept header says.
+    """Give the answer in the format that `format` or the Accept header names.
 
     The header Link of the reply names its certificate; files of Arrow and Parquet carry it too.
+    SDMX-CSV takes `structure` or `dataflow` (as AGENCY:ID(1.0)), `ids` of the dimensions, such as
+    site=REF_AREA, and `constants`, such as FREQ=A; `names` adds columns of names.  JSON-stat and
+    PC-Axis take the `time` column, and all three take `labels`.  CSVW is a ZIP archive of a CSV
+    file and its metadata.
     """
     chosen = format or format_of(request.headers.get("accept"))
     if chosen not in FORMATS:
         raise Problem("invalid_request", f"there is no format {chosen!r}", ", ".join(FORMATS))
+    options = None
+    if chosen in ENDINGS:
+        options = publish_options(
+            chosen, structure, dataflow, ids, constants, names, time, labels, form
+        )
     released = state.release_service.answer(_done(state, seen(state, caller, release)))
     proof = f"/v1/releases/{release}/certificate"
     headers = {"Link": f'<{proof}>; rel="describedby"; type="application/json"'}
     if chosen == "json":
         table = answer_json(released) if form == "wide" else released.to_dict(form="long")
         return Response(json.dumps(table, allow_nan=False), 200, headers, FORMATS["json"])
-    name = f"release-{release[:8]}.{chosen}"
+    name = f"release-{release[:8]}{ENDINGS.get(chosen, f'.{chosen}')}"
     headers["Content-Disposition"] = f'attachment; filename="{name}"'
-    return Response(as_bytes(released, chosen, form), media_type=FORMATS[chosen], headers=headers)
+    content = as_bytes(released, chosen, form, options)
+    return Response(content, media_type=FORMATS[chosen], headers=headers)
 
 
 @router.get("/v1/releases/{release}/certificate", response_model=None)

@@ -1,0 +1,1 @@
+"""Released answers in the formats of official statistics."""
