@@ -42,6 +42,8 @@ class Compared:
     alone: float  # that of asking one by one
     share: Fraction  # the share of the loss that it has then
     unit: str
+    # the share of the loss that the part which answers it has in the plan; all counts are one part
+    part_share: Fraction
 
 
 @dataclass(frozen=True)
@@ -88,14 +90,24 @@ def compared(plan: Merged, queries: Sequence[Query], loss: Budget, rows: int) ->
     compared_rows = []
     for name, query, aggregate in each:
         answering = merged_as[plan.serving(name)]
-        served = whole_plan.parts[whole_plan.parts_of(answering)[0]]
+        position = whole_plan.parts_of(answering)[0]
+        served = whole_plan.parts[position]
         part = replace(loss, amount=loss.amount * shares[name])
         together = name not in merged_as
         one = _interval(query, part) if together else _alone(query, part, rows)
         unit = _REACHED if together else served.error_unit
         errors = whole_plan.expected_error(answering, rows), one
         compared_rows.append(
-            Compared(name, query, aggregate, sizes[name], *errors, shares[name], unit)
+            Compared(
+                name,
+                query,
+                aggregate,
+                sizes[name],
+                *errors,
+                shares[name],
+                unit,
+                whole_plan.noises[position].loss / loss.amount,
+            )
         )
     return Comparison(loss, rows, tuple(compared_rows))
 

@@ -12,11 +12,29 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
 from tacit.service.access import Caller, decide, demand
-from tacit.service.hosting.ask import FORMATS, Ask, Form, answer_json, as_bytes, format_of
+from tacit.service.hosting.ask import (
+    FORMATS,
+    MAX_QUESTIONS,
+    Ask,
+    Form,
+    answer_json,
+    as_bytes,
+    format_of,
+)
 from tacit.service.jobs.queue import STATES, Job, JobScope
 from tacit.service.problem import Problem
-from tacit.service.web.routing import AskBody, Body, Cursor, DatasetName, Limit, Reply, needs
+from tacit.service.web.routing import (
+    AskBody,
+    Body,
+    Cursor,
+    DatasetName,
+    Limit,
+    PlanBody,
+    Reply,
+    needs,
+)
 from tacit.service.web.state import State, StateOf
+from tacit.tables.release.answer import Answer
 
 router = APIRouter(tags=["releases"])
 
@@ -58,6 +76,7 @@ class Release(Reply):
     decided_at: float | None
     reason: str | None
     answer: dict[str, Any] | None
+    answers: list[dict[str, Any]] | None
     error: dict[str, Any] | None
     links: dict[str, str]
 
@@ -108,6 +127,27 @@ def submit(
     once: _Once = None,
 ) -> Submitted:
     """Ask for a release: it is charged now, or when it is approved, and shown at a tick."""
+    return _submitted(name, body, caller, state, once)
+
+
+@router.post("/v1/datasets/{name}/plans", status_code=202)
+def submit_plan(
+    name: DatasetName,
+    body: PlanBody,
+    caller: Annotated[Caller, Depends(needs("ask", on="name"))],
+    state: StateOf,
+    once: _Once = None,
+) -> Submitted:
+    """Ask several questions together, as one release under one charge.
+
+    It is approved, waited for and shown as any release; `answers` has one for each question.
+    """
+    return _submitted(name, body, caller, state, once)
+
+
+def _submitted(
+    name: str, body: AskBody | PlanBody, caller: Caller, state: State, once: str | None
+) -> Submitted:
     job = state.release_service.submit(name, caller, Ask.from_json(body.to_fields()), once)
     now = state.clock()
     return Submitted(
@@ -176,6 +216,9 @@ async def release(release: ReleaseName, caller: Seeing, state: StateOf, wait: _W
 
 _Format = Annotated[str | None, Query(max_length=20, description=f"one of {', '.join(FORMATS)}")]
 _Form = Annotated[Form, Query(description="a row a group, or a row a number")]
+_Number = Annotated[
+    int | None, Query(ge=1, le=MAX_QUESTIONS, description="of a plan: which question, from 1")
+]
 
 
 @router.get("/v1/releases/{release}/answer", response_model=None)
@@ -186,23 +229,49 @@ def answer(
     state: StateOf,
     format: _Format = None,
     form: _Form = "wide",
+    question: _Number = None,
 ) -> Response:
     """Give the answer as JSON, CSV, Arrow or Parquet, as `format` or the Accept header says.
 
     The header Link of the reply names its certificate; files of Arrow and Parquet carry it too.
+    Of a plan `question` chooses one; without it JSON has the answers to all.
     """
     chosen = format or format_of(request.headers.get("accept"))
     if chosen not in FORMATS:
         raise Problem("invalid_request", f"there is no format {chosen!r}", ", ".join(FORMATS))
-    released = state.release_service.answer(_done(state, seen(state, caller, release)))
+    job = _done(state, seen(state, caller, release))
+    answers = state.release_service.answers(job)
     proof = f"/v1/releases/{release}/certificate"
     headers = {"Link": f'<{proof}>; rel="describedby"; type="application/json"'}
+    if answers is not None and question is None and chosen == "json":
+        every = {"answers": [_table(one, form) for one in answers]}
+        return Response(json.dumps(every, allow_nan=False), 200, headers, FORMATS["json"])
+    released = _one_of(state, job, answers, question)
     if chosen == "json":
-        table = answer_json(released) if form == "wide" else released.to_dict(form="long")
+        table = _table(released, form)
         return Response(json.dumps(table, allow_nan=False), 200, headers, FORMATS["json"])
-    name = f"release-{release[:8]}.{chosen}"
+    part = "" if question is None else f"-{question}"
+    name = f"release-{release[:8]}{part}.{chosen}"
     headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return Response(as_bytes(released, chosen, form), media_type=FORMATS[chosen], headers=headers)
+
+
+def _table(answer: Answer, form: Form) -> dict[str, Any]:
+    return answer_json(answer) if form == "wide" else answer.to_dict(form="long")
+
+
+def _one_of(state: State, job: Job, answers: list[Answer] | None, question: int | None) -> Answer:
+    """Return the answer to a question of a plan, or that to the only question."""
+    if answers is None and question in (None, 1):
+        return state.release_service.answer(job)
+    count = 1 if answers is None else len(answers)
+    if answers is None or question is None or question > count:
+        raise Problem(
+            "invalid_request",
+            f"the release answers {count} question{'s' if count > 1 else ''}",
+            "choose one: question=1" if count == 1 else f"choose one, question=1 to {count}",
+        )
+    return answers[question - 1]
 
 
 @router.get("/v1/releases/{release}/certificate", response_model=None)
@@ -328,7 +397,9 @@ def shown_release(state: State, job: Job, with_answer: bool = False) -> Release:
     links = {"self": here}
     if shown == "done":
         links |= {"answer": f"{here}/answer", "certificate": f"{here}/certificate"}
-    released = state.release_service.answer(job) if with_answer and shown == "done" else None
+    answered = with_answer and shown == "done"
+    answers = state.release_service.answers(job) if answered else None
+    released = state.release_service.answer(job) if answered and answers is None else None
     return Release(
         id=job.id,
         dataset=job.dataset,
@@ -353,6 +424,7 @@ def shown_release(state: State, job: Job, with_answer: bool = False) -> Release:
         decided_at=job.decided,
         reason=job.reason,
         answer=None if released is None else answer_json(released),
+        answers=None if answers is None else [answer_json(one) for one in answers],
         error=None if error is None else error["error"],
         links=links,
     )
