@@ -23,6 +23,7 @@ from tacit.tables.joint_plans.planning import (
     plan_parts,
     strategy_in_words,
 )
+from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import Price
 from tacit.tables.plan.query import Query
@@ -395,11 +396,12 @@ def _dry_preview(
     charge, words = charge_of(question, **ask.price), words_of(asked, ask.tag)
     plan = None
     if isinstance(asked, QuestionPlan):
-        plan = _plan_json(asked, ask, rows[len(rows) // 2])
+        made = charge.requested_plan()
+        plan = _plan_json(asked, ask, made, rows[len(rows) // 2])
     return DryPreview(charge, expected, words, plan)
 
 
-def _plan_json(plan: QuestionPlan, ask: Ask, rows: int) -> dict[str, Any]:
+def _plan_json(plan: QuestionPlan, ask: Ask, made: Plan, rows: int) -> dict[str, Any]:
     """Return the strategy of a plan, and its errors next to those of asking one by one."""
     # rows: the size of the table for which the errors of means and the like are.
     price: Any = ask.price
@@ -417,7 +419,7 @@ def _plan_json(plan: QuestionPlan, ask: Ask, rows: int) -> dict[str, Any]:
             "share": str(one.part_share),
             "share_alone": str(one.share),
         }
-        for one in comparison_of(plan, loss, rows).answers
+        for one in comparison_of(plan, loss, rows, made).answers
     ]
     questions = [
         {

@@ -13,10 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tacit.errors import TacitError
 from tacit.service.access import Caller, demand
-from tacit.service.hosting.ask import MAX_QUESTIONS
+from tacit.service.hosting.ask import MAX_QUESTIONS, Ask
 from tacit.service.problem import Problem
 from tacit.service.tokens import BEARER, SESSION
-from tacit.service.web.state import state_of
+from tacit.service.web.state import State, state_of
 
 # Shapes that several routes share: the error, and what a field of a request may hold.
 
@@ -163,6 +163,22 @@ class PlanBody(Body):
 
 class PlanPreviewBody(PlanBody, _Expected):
     """A plan, its price, and for which sizes of a group its errors are shown."""
+
+
+def ask_of(body: AskBody | PlanBody, state: State) -> Ask:
+    """Return the question or the plan of a body.
+
+    Raises:
+        Problem: more questions than the service plans at once.
+    """
+    limit = state.settings.limits.plan_questions
+    if isinstance(body, PlanBody) and len(body.questions) > limit:
+        raise Problem(
+            "too_large",
+            f"the plan has {len(body.questions)} questions, and the service plans {limit} at once",
+            "plan fewer questions",
+        )
+    return Ask.from_json(body.to_fields())
 
 
 def _fields_of(body: Body, kind: type[Body]) -> dict[str, Any]:

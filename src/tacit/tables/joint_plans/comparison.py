@@ -55,14 +55,21 @@ class Comparison:
     answers: tuple[Compared, ...]
 
 
-def compared(plan: Merged, queries: Sequence[Query], loss: Budget, rows: int) -> Comparison:
+def compared(
+    plan: Merged,
+    queries: Sequence[Query],
+    loss: Budget,
+    rows: int,
+    whole_plan: Plan | None = None,
+) -> Comparison:
     """Return the errors of a plan next to those of the best split of the loss one by one."""
+    # whole_plan: that of its query at this loss, where it was made before: it takes seconds.
     # Every answer has an even share of the loss; the counts share what they have together, each in
     # proportion to the square root of its weighted total squared error (rho), or to its cube root
     # (epsilon), which makes their total the least.  Cumulative shares are among the counts: what is
     # counted for them, and what their squared errors are there, are prefix sums.
     power = 1 / 2 if loss.kind == "concentrated" else 1 / 3
-    whole_plan = Plan(plan.query, loss)
+    whole_plan = Plan(plan.query, loss) if whole_plan is None else whole_plan
     merged_as = dict(plan.query.aggregates)
     each = [
         (

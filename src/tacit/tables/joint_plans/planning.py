@@ -346,9 +346,9 @@ class PlannedQuestions(Shown, ABC):
         protects = protects_line(self._plan.query.unit.describe())
         return plan_page(self._compared(loss_of(epsilon, rho), rows), protects, self._noisy)
 
-    def _compared(self, loss: Budget, rows: int) -> Comparison:
+    def _compared(self, loss: Budget, rows: int, made: Plan | None = None) -> Comparison:
         queries = [member.query for member in self._plan.members]
-        return compared(self._plan, queries, loss, read_rows(rows, "the table"))
+        return compared(self._plan, queries, loss, read_rows(rows, "the table"), made)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -580,9 +580,10 @@ def plan_parts(plan: QuestionPlan) -> PlanParts:
     return PlanParts(plan._question, plan._plan, tuple(plan._questions))
 
 
-def comparison_of(plan: PlannedQuestions, loss: Budget, rows: int) -> Comparison:
+def comparison_of(plan: PlannedQuestions, loss: Budget, rows: int, made: Plan) -> Comparison:
     """Return the errors of a plan next to those of asking one by one."""
-    return plan._compared(loss, rows)
+    # made: the plan of its question at this loss.
+    return plan._compared(loss, rows, made)
 
 
 def strategy_in_words(plan: PlannedQuestions) -> list[dict[str, object]]:

@@ -30,6 +30,7 @@ QUESTIONS: list[dict[str, Any]] = [
 BAD = [
     ({"questions": []}, "invalid_request"),
     ({"questions": QUESTIONS[:1] * 101}, "invalid_request"),
+    ({"questions": QUESTIONS[:1] * 21}, "too_large"),
     ({"questions": [{"sql": "select 1", "described": {}}]}, "invalid_request"),
     ({"questions": [{"sql": "select count(*) as n from visits", "epsilon": 1}]}, "invalid_request"),
     ({"questions": QUESTIONS[:1], "free": True}, "invalid_request"),

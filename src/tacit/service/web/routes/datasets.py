@@ -14,7 +14,7 @@ from tacit.arithmetic.exact import as_fraction
 from tacit.errors import UsageError
 from tacit.report.text import protects_line
 from tacit.service.access import Caller, decide
-from tacit.service.hosting.ask import Ask, preview_of
+from tacit.service.hosting.ask import preview_of
 from tacit.service.hosting.datasets import Hosted
 from tacit.service.hosting.declaring import collusion_words
 from tacit.service.problem import Problem
@@ -27,6 +27,7 @@ from tacit.service.web.routing import (
     PlanPreviewBody,
     PreviewBody,
     Reply,
+    ask_of,
     needs,
 )
 from tacit.service.web.state import State, StateOf
@@ -262,7 +263,7 @@ def previewed(
     hosted = state.datasets.of(name)
     notes = (collusion_words(hosted.owner), state.refreshes.describe(name, None))
     level = body.confidence
-    ask = Ask.from_json(body.to_fields())
+    ask = ask_of(body, state)
     reply = preview_of(
         ask,
         hosted,

@@ -15,7 +15,6 @@ from tacit.service.access import Caller, decide, demand
 from tacit.service.hosting.ask import (
     FORMATS,
     MAX_QUESTIONS,
-    Ask,
     Form,
     answer_json,
     as_bytes,
@@ -31,6 +30,7 @@ from tacit.service.web.routing import (
     Limit,
     PlanBody,
     Reply,
+    ask_of,
     needs,
 )
 from tacit.service.web.state import State, StateOf
@@ -148,7 +148,7 @@ def submit_plan(
 def _submitted(
     name: str, body: AskBody | PlanBody, caller: Caller, state: State, once: str | None
 ) -> Submitted:
-    job = state.release_service.submit(name, caller, Ask.from_json(body.to_fields()), once)
+    job = state.release_service.submit(name, caller, ask_of(body, state), once)
     now = state.clock()
     return Submitted(
         id=job.id,
