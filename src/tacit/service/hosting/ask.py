@@ -176,10 +176,8 @@ class Ask:
                 members.append({member.way: member.content})
         content: dict[str, Any] = {"questions": members}
         content |= {n: payload[n] for n in _PLAN[1:] if payload.get(n) is not None}
-        for name in ("weights", "cheapest"):
-            if name in content:
-                content[name] = _exact(mapping(content[name], name))
         if "cheapest" in content:
+            content["cheapest"] = _exact(mapping(content["cheapest"], "cheapest"))
             known_fields(content["cheapest"], _AIM, "cheapest")
         price: Any = {n: _exact(payload[n]) for n in _PRICE if payload.get(n) is not None}
         tag, table = text(payload, "tag", "the request"), text(payload, "table", "the request")
@@ -423,11 +421,11 @@ def _plan_json(plan: QuestionPlan, ask: Ask, made: Plan, rows: int) -> dict[str,
     ]
     questions = [
         {
-            "text": question_words({"query": query.describe()}),
+            "text": words_of(question),
             "labels": list(labels.values()),
-            "described": query.describe(),
+            "described": question.described(),
         }
-        for labels, query in members
+        for question, (labels, _) in zip(plan_parts(plan).questions, members, strict=True)
     ]
     strategy = [{**one, "share": str(one["share"])} for one in strategy_in_words(plan)]
     return {

@@ -131,7 +131,7 @@ class PlanBody(Body):
     """Several questions that are answered together, and the price of all of them."""
 
     questions: list[MemberBody] = Field(min_length=1, max_length=MAX_QUESTIONS)
-    weights: dict[str, int | str] | None = Field(
+    weights: dict[str, int] | None = Field(
         None, description="of a label the weight of its squared errors; 1 by default"
     )
     least: Literal["total", "relative", "worst"] | None = Field(

@@ -424,7 +424,9 @@ def shown_release(state: State, job: Job, with_answer: bool = False) -> Release:
         decided_at=job.decided,
         reason=job.reason,
         answer=None if released is None else answer_json(released),
-        answers=None if answers is None else [answer_json(one) for one in answers],
+        answers=None
+        if answers is None
+        else [{**answer_json(one), "described": one.question} for one in answers],
         error=None if error is None else error["error"],
         links=links,
     )
