@@ -580,9 +580,11 @@ def plan_parts(plan: QuestionPlan) -> PlanParts:
     return PlanParts(plan._question, plan._plan, tuple(plan._questions))
 
 
-def comparison_of(plan: PlannedQuestions, loss: Budget, rows: int, made: Plan) -> Comparison:
+def comparison_of(
+    plan: PlannedQuestions, loss: Budget, rows: int, made: Plan | None = None
+) -> Comparison:
     """Return the errors of a plan next to those of asking one by one."""
-    # made: the plan of its question at this loss.
+    # made: the plan of its question at this loss, where there is one.
     return plan._compared(loss, rows, made)
 
 
