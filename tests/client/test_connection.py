@@ -11,7 +11,8 @@ import tacit as tc
 from support.clinic import DECLARED, make_clinic
 from support.service.server import served
 from tables.test_cell_axis import QUESTIONS, without_facts
-from tacit.client.remote_session import Job, RemoteDataset, RemoteTable
+from tacit.client.remote_question import Job, RemoteDataset
+from tacit.client.remote_session import RemoteTable
 from tacit.client.transport import Transport
 from tacit.errors import (
     AccessError,

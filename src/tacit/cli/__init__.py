@@ -16,7 +16,7 @@ from tacit.cli.shared.ends import Ends, in_flags
 from tacit.cli.shared.output import warnings_as_notes
 from tacit.errors import RefusedError, TacitError, UsageError
 
-_RELEASING = ("release", "sql", "count-over-time")
+_RELEASING = ("release", "sql", "together", "count-over-time")
 REFUSED, WRONG, INTERNAL, INTERRUPTED = 1, 2, 70, 130
 
 

@@ -18,6 +18,7 @@ from tacit.cli.release.count_over_time import count_over_time
 from tacit.cli.release.files import check, demo, init
 from tacit.cli.release.ledger import ledger_app
 from tacit.cli.release.release import preview, release, sql
+from tacit.cli.release.together import together
 from tacit.cli.release.verify import registry, verify, with_questions
 from tacit.cli.sensitivity import choose_epsilon, sensitivity
 from tacit.cli.service import serve, token_app
@@ -158,6 +159,7 @@ app.command()(demo)
 app.command()(release)
 app.command()(preview)
 app.command()(sql)
+app.command()(together)
 app.command()(init)
 app.command()(check)
 app.command(name="count-over-time")(count_over_time)

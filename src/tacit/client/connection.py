@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import NoReturn, Unpack
+from typing import Literal, NoReturn, Unpack
 from urllib.parse import quote
 
 from tacit.accounting.budget import Budget
+from tacit.arithmetic.exact import Number
 from tacit.calls import public
-from tacit.client.remote_session import (
-    Job,
-    RemoteDataset,
-    RemoteQuestion,
-    RemoteSql,
-    RemoteTable,
-    pages,
-)
+from tacit.client.remote_plan import RemotePlan
+from tacit.client.remote_question import Job, RemoteDataset, RemoteQuestion, RemoteSql, pages
+from tacit.client.remote_session import RemoteTable
 from tacit.client.transport import Transport
 from tacit.errors import UsageError
 from tacit.tables.plan.preview import Preview
@@ -76,6 +73,20 @@ class Connection(AskedTable[RemoteQuestion]):
     def sql(self, text: str) -> RemoteSql:
         """Ask a question that is written in SQL; see :meth:`tacit.Session.sql`."""
         return self._default.sql(text)
+
+    def plan(
+        self,
+        questions: Iterable[RemoteQuestion | RemoteSql],
+        weights: Mapping[str, Number] | None = None,
+        *,
+        least: Literal["total", "relative", "worst"] = "total",
+        unlisted: Literal["count", "drop"] = "count",
+        nonnegative: bool = False,
+    ) -> RemotePlan:
+        """Plan several questions together; see :meth:`tacit.Session.plan`."""
+        return self._default.plan(
+            questions, weights, least=least, unlisted=unlisted, nonnegative=nonnegative
+        )
 
     def preview(self, query: str, **price: Unpack[Price]) -> Preview:
         """Return the expected errors of a query in SQL, before anything is spent."""

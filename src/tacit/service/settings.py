@@ -105,6 +105,7 @@ class Limits:
     body_seconds: int = 20  # until its body is there
     page: int = 100  # maximum number of items of a list
     waiting_jobs: int = 100  # of one caller, not yet done
+    plan_questions: int = 20  # of one plan: the time to plan them grows faster than their number
     failed_tokens: int = 20  # of one address, in a minute
     connections: int = 500  # at once, of one process
 

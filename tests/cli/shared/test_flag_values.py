@@ -37,7 +37,7 @@ from tacit.cli.shared.flag_values import (
 )
 from tacit.cli.shared.options import TableOptions, amounts, with_kinds
 from tacit.cli.shared.output import check_files, note, print_json, print_table, working
-from tacit.client.remote_session import Job
+from tacit.client.remote_question import Job
 from tacit.client.transport import Transport
 from tacit.errors import ServiceError, TacitError, UsageError
 from tacit.expressions.schema import Column, Schema

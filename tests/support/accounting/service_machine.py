@@ -21,6 +21,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
@@ -43,6 +44,10 @@ CODE = (folder_of(tacit.service), *LEDGER)
 LAST = 6000
 """About the instructions of asking, of which those of the other operations are a part."""
 BUDGET, CAPS = Fraction(4), {"team:a": Fraction(2), "analyst:*": Fraction(3, 2)}
+COUNT = {"sql": "select count(*) as n from visits"}
+BY_SITE = {"sql": "select site, count(*) as k from visits group by site"}
+PLAN = {"questions": [COUNT, BY_SITE]}
+"""Several questions under one charge: the same states and steps as one question has."""
 COSTS = [Fraction(1, 2), Fraction(3, 4), Fraction(1)]
 PEOPLE = {"ada": "a", "eve": "a", "bob": None}
 BEGIN = 1_000_000.0
@@ -209,17 +214,18 @@ class ServiceMachine:
 
     def _ask(self, machine: Machine) -> None:
         name = self.draw.choice(list(PEOPLE))
-        said = {
-            "sql": "select count(*) as n from visits",
+        said: dict[str, Any] = {
+            **self.draw.choice([COUNT, COUNT, PLAN]),
             "epsilon": str(self.draw.choice(COSTS)),
             "tag": self.draw.choice("pqr"),
         }
+        key = _name_of(said)
         once = self.draw.choice([None, "first", "second"])
         caller = self._caller(machine, name)
         if caller is None:
             return
-        self.log.append(f"{name} asks {said['tag']} at {said['epsilon']} once {once}")
-        self.asked.setdefault(f"{said['tag']}/{said['epsilon']}", set()).add(name)
+        self.log.append(f"{name} asks {key} once {once}")
+        self.asked.setdefault(key, set()).add(name)
         before = self.once.get((name, str(once)))
         try:
             job = machine.state.release_service.submit("visits", caller, Ask.from_json(said), once)
@@ -355,6 +361,8 @@ class ServiceMachine:
             assert job.outcome == "done" or job.error is not None
             if job.outcome == "done":
                 assert answers[job.key] is not None, "done, and the ledger holds no answer"
+                answers_of = last.state.release_service.answers(job)
+                assert len(answers_of or [0]) == (2 if "questions" in json.loads(job.body) else 1)
                 last.state.release_service.answer(job)
                 TALLY["answers"] += 1
 
@@ -364,8 +372,13 @@ def _said(problem: Problem, *codes: str) -> None:
 
 
 def _key_of(job: Any) -> str:
-    said = json.loads(job.body)
-    return f"{said['tag']}/{said['epsilon']}"
+    return _name_of(json.loads(job.body))
+
+
+def _name_of(said: Mapping[str, Any]) -> str:
+    """What the model calls a request: the plan of several questions is another than one of them."""
+    plan = "plan/" if "questions" in said else ""
+    return f"{plan}{said['tag']}/{said['epsilon']}"
 
 
 def _id_of(machine: Machine, text: str) -> str | None:

@@ -424,7 +424,10 @@ def _dry_run(session: Session, job: Job, spend: bool) -> None:
             # confirm a delta that no answer needs too: it may become that of the budget
             lost = cost if requested is None or cost.is_nothing else requested
             weak.append(weak_guarantee(lost, session.declared.size))
-    covered = remaining.covers(fit(total, remaining)) or session.ledger.chain.affords(*costs)
+    # a service has one question, which it refuses itself, at no cost, naming what binds
+    there = job.table.server.server is not None
+    covered = there or remaining.covers(fit(total, remaining))
+    covered = covered or session.ledger.chain.affords(*costs)
     if spend and not covered:
         cost_text = f"this release costs {total!r}"
         if len(job.questions) > 1:

@@ -4,27 +4,36 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from tacit.accounting.budget import Budget
 from tacit.accounting.ledger_chain import canonical
-from tacit.errors import BudgetError, UsageError, need
+from tacit.errors import BudgetError, UnsupportedQueryError, UsageError, need
 from tacit.report.text import budget_words, protects_line, question_words
 from tacit.service.access import Caller
-from tacit.service.hosting.datasets import Hosted, Left
+from tacit.service.hosting.datasets import Asked, DryPreview, Hosted, Left
 from tacit.sql.parse import without_comments
 from tacit.tables.dataset.table import known_fields, mapping, text
+from tacit.tables.joint_plans.planning import (
+    QuestionPlan,
+    comparison_of,
+    plan_parts,
+    strategy_in_words,
+)
+from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import Price
+from tacit.tables.plan.query import Query
 from tacit.tables.publish.publications import FORMATS as PUBLISHED
 from tacit.tables.publish.publications import PublishOptions, files_of, packed, pairs
 from tacit.tables.question import Question, charge_of, question_parts
 from tacit.tables.question_formats import ROWS, read_question
 from tacit.tables.release.answer import Answer
-from tacit.tables.release.release import QueryCharge
 from tacit.tables.session import Session
+from tacit.workload.cells import loss_of
 
 # A released answer in the formats of the API: JSON, CSV, Arrow and Parquet, wide or long, and those
 # of official statistics.
@@ -138,7 +147,8 @@ def finite_json(value: Any) -> Any:
     return [finite_json(one) for one in value] if isinstance(value, list) else value
 
 
-# The question of a request: in SQL, in the fields of a plan, or as a program describes it.
+# The question of a request: in SQL, in the fields of a plan, or as a program describes it; or
+# several of them, which are planned together and paid as one.
 #
 # The question and its price are plain JSON from outside.  They are read by the parsers that the
 # command line and Python use.
@@ -147,14 +157,18 @@ def finite_json(value: Any) -> Any:
 _WAYS = ("sql", "question", "described")
 _PRICE = ("epsilon", "delta", "rho", "total")
 _FIELDS = (*_WAYS, *_PRICE, "free", "tag", "table")
+_PLAN = ("questions", "weights", "least", "unlisted", "nonnegative", "cheapest")
+_PLAN_FIELDS = (*_PLAN, "epsilon", "delta", "rho", "tag", "table")
+_AIM = ("targets", "confidence", "rows")
+MAX_QUESTIONS = 100  # of one plan
 
 
 @dataclass(frozen=True)
 class Ask:
-    """A question and its price, as a request has them."""
+    """A question or a plan of several, and its price, as a request has them."""
 
-    way: str  # ``sql``, ``question`` or ``described``
-    content: Any
+    way: str  # ``sql``, ``question``, ``described``, or ``questions``: a plan
+    content: Any  # of a plan its fields: the questions, each ``{way: content}``, and its options
     # those of its fields that are set, numbers exact
     price: Price = field(default_factory=lambda: Price())
     table: str | None = None  # the protected table; None for the first
@@ -169,6 +183,8 @@ class Ask:
         ('sql', {'epsilon': '0.1'})
         """
         # A decimal fraction is read exactly: ``0.1`` is a tenth.
+        if "questions" in payload:
+            return cls._plan_from(payload)
         known_fields(payload, _FIELDS, "the request")
         given = [way for way in _WAYS if payload.get(way) is not None]
         if len(given) != 1:
@@ -191,8 +207,37 @@ class Ask:
             price["tag"] = _optional(tag, "tag")
         return cls(way, question, price, _optional(table, "table"), free)
 
+    @classmethod
+    def _plan_from(cls, payload: Mapping[str, Any]) -> Ask:
+        known_fields(payload, _PLAN_FIELDS, "the request")
+        questions = payload["questions"]
+        if not isinstance(questions, list) or not 0 < len(questions) <= MAX_QUESTIONS:
+            raise UsageError(f"questions is a list of 1 to {MAX_QUESTIONS} questions")
+        members = []
+        for number, one in enumerate(questions, 1):
+            with _in_question(number):
+                known_fields(mapping(one, "the question"), _WAYS, "the question")
+                member = cls.from_json(one)
+                members.append({member.way: member.content})
+        content: dict[str, Any] = {"questions": members}
+        content |= {n: payload[n] for n in _PLAN[1:] if payload.get(n) is not None}
+        if "cheapest" in content:
+            content["cheapest"] = _exact(mapping(content["cheapest"], "cheapest"))
+            known_fields(content["cheapest"], _AIM, "cheapest")
+        price: Any = {n: _exact(payload[n]) for n in _PRICE if payload.get(n) is not None}
+        tag, table = text(payload, "tag", "the request"), text(payload, "table", "the request")
+        if tag is not None:
+            price["tag"] = _optional(tag, "tag")
+        return cls("questions", content, price, _optional(table, "table"))
+
+    @property
+    def is_plan(self) -> bool:
+        """True if it has several questions, which are answered together."""
+        return self.way == "questions"
+
     def to_json(self) -> dict[str, Any]:
-        fields = {self.way: self.content, **self.price, "table": self.table}
+        own = self.content if self.is_plan else {self.way: self.content}
+        fields = {**own, **self.price, "table": self.table}
         fields |= {"free": True} if self.free else {}
         return {name: value for name, value in fields.items() if value is not None}
 
@@ -208,22 +253,62 @@ class Ask:
 
     def question(self, hosted: Hosted, caller: Caller, *, dry_run: bool = True) -> Question:
         """Return the question to a data set, on account of a caller; nothing is spent yet."""
+        # That of a plan asks for the answers to all of its questions.
+        asked = self.asked(hosted, caller, dry_run=dry_run)
+        return plan_parts(asked).question if isinstance(asked, QuestionPlan) else asked
+
+    def asked(self, hosted: Hosted, caller: Caller, *, dry_run: bool = True) -> Asked:
+        """Return the question, or the plan of several; nothing is spent yet."""
         content = {self.way: self.content}
         if self.way == "question":  # its fields are read together with its price
             content |= self.price
         canonical_text = canonical(content, "request")
         return hosted.question(caller, self.table, canonical_text, self._build, dry_run=dry_run)
 
-    def _build(self, session: Session) -> Question:
-        if self.way == "sql":
-            return session.sql(self.content)
-        if self.way == "described":
-            return session.described(self.content)
-        known_fields(self.content, ROWS, "the question")
-        keys = self.content.get("keys")
-        if keys is not None and not isinstance(keys, (list, dict)):
-            raise UsageError("keys is a list of values, or of each column a list of values")
-        return read_question({**self.content, **self.price}, declared=True).question(session)
+    def _build(self, session: Session) -> Asked:
+        if not self.is_plan:
+            return _question(session, self.way, self.content, self.price)
+        fields = dict(self.content)
+        questions = []
+        for number, one in enumerate(fields.pop("questions"), 1):
+            ((way, content),) = one.items()
+            with _in_question(number):
+                questions.append(_question(session, way, content, {}))
+        aim = fields.pop("cheapest", None)
+        plan = session.plan(questions, **fields)
+        return plan if aim is None else plan.cheapest(**{"targets": {}, **aim}).plan
+
+
+def _question(session: Session, way: str, content: Any, price: Mapping[str, Any]) -> Question:
+    if way == "sql":
+        return session.sql(content)
+    if way == "described":
+        return session.described(content)
+    known_fields(content, ROWS, "the question")
+    keys = content.get("keys")
+    if keys is not None and not isinstance(keys, (list, dict)):
+        raise UsageError("keys is a list of values, or of each column a list of values")
+    return read_question({**content, **price}, declared=True).question(session)
+
+
+@contextmanager
+def _in_question(number: int) -> Iterator[None]:
+    """Name the question of a plan in the message of an error."""
+    where = f"question {number} of the plan"
+    try:
+        yield
+    except UnsupportedQueryError as error:
+        raise UnsupportedQueryError(f"{where}: {error.reason}", error.position) from None
+    except UsageError as error:
+        raise type(error)(f"{where}: {error}") from None
+
+
+def members_of(asked: Asked) -> list[tuple[Mapping[str, str], Query]]:
+    """Return the questions that are asked, each with the names of its labels in the answer."""
+    # Labels that are named as in the question may be left out.
+    if isinstance(asked, QuestionPlan):
+        return [(member.labels, member.query) for member in plan_parts(asked).plan.members]
+    return [({}, question_parts(asked).query)]
 
 
 def preview_of(
@@ -235,21 +320,21 @@ def preview_of(
     confidence: str | None = "0.95",
     notes: tuple[str, ...] = (),
     hides: Callable[[str], bool] = lambda _: False,
-    free: Callable[[Question], dict[str, dict[str, Any]]] = lambda _: {},
+    free: Callable[[Asked], dict[str, dict[str, Any]]] = lambda _: {},
 ) -> dict[str, Any]:
     """Return the cost of a release and its expected errors; reads no row."""
     # free: returns of each label the standard error of the answer that follows from what the caller
     #   may see, and the release it is from; nothing where it does not follow.
     if ask.free:
         return _free_preview(ask.question(hosted, caller), hosted.left(caller), notes, free)
-    charge, expected, words = hosted.previews.of(
+    charge, expected, words, plan = hosted.previews.of(
         (caller.name, caller.team, ask.text, rows, confidence),
         lambda: _dry_preview(ask, hosted, caller, rows, confidence),
     )
     entry = charge.look()
     cost, left, charged = charge.cost_of(entry), hosted.left(caller), entry.is_charged
     answered = entry.is_answered and not hides(charge.key)
-    follows = {} if charged else free(ask.question(hosted, caller))
+    follows = {} if charged else free(ask.asked(hosted, caller))
     shown: Any = expected.to_json()
     shown["free"] = _errors(follows)
     shown["remaining"] = left.remaining.to_json()
@@ -273,14 +358,24 @@ def preview_of(
         "open": charged and not answered,
         "rows": list(rows),
         "columns": columns,
+        **({} if plan is None else {"plan": _with_free(plan, follows)}),
     }
+
+
+def _with_free(plan: dict[str, Any], follows: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parts of a plan, with which of its questions follow from earlier releases."""
+    questions = [
+        {**one, "free": all(label in follows for label in one["labels"])}
+        for one in plan["questions"]
+    ]
+    return {**plan, "questions": questions}
 
 
 def _free_preview(
     question: Question,
     left: Left,
     notes: tuple[str, ...],
-    free: Callable[[Question], dict[str, dict[str, Any]]],
+    free: Callable[[Asked], dict[str, dict[str, Any]]],
 ) -> dict[str, Any]:
     ledger, follows = question_parts(question).ledger, free(question)
     protects = protects_line(question_parts(question).query.unit.describe())
@@ -336,16 +431,62 @@ def _errors(follows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 def _dry_preview(
     ask: Ask, hosted: Hosted, caller: Caller, rows: tuple[int, ...], confidence: str | None
-) -> tuple[QueryCharge, Preview, str]:
+) -> DryPreview:
     """Return the part of a preview that public facts decide; the rest is looked up each time."""
-    question = ask.question(hosted, caller)
-    expected = question.preview(**ask.price, rows=rows, confidence=confidence)
-    return charge_of(question, **ask.price), expected, words_of(question, ask.tag)
+    asked, question = ask.asked(hosted, caller), ask.question(hosted, caller)
+    price: Any = ask.price  # that of a plan has one amount
+    expected = asked.preview(**price, rows=rows, confidence=confidence)
+    charge, words = charge_of(question, **ask.price), words_of(asked, ask.tag)
+    plan = None
+    if isinstance(asked, QuestionPlan):
+        made = charge.requested_plan()
+        plan = _plan_json(asked, ask, made, rows[len(rows) // 2])
+    return DryPreview(charge, expected, words, plan)
 
 
-def words_of(question: Question, tag: str | None = None) -> str:
+def _plan_json(plan: QuestionPlan, ask: Ask, made: Plan, rows: int) -> dict[str, Any]:
+    """Return the strategy of a plan, and its errors next to those of asking one by one."""
+    # rows: the size of the table for which the errors of means and the like are.
+    price: Any = ask.price
+    loss = loss_of(price.get("epsilon"), price.get("rho"))
+    members = members_of(plan)
+    number = {own: index for index, (labels, _) in enumerate(members, 1) for own in labels.values()}
+    answers = [
+        {
+            "label": one.label,
+            "question": number[one.label],
+            "numbers": one.numbers,
+            "planned": one.planned,
+            "alone": one.alone,
+            "unit": one.unit,
+            "share": str(one.part_share),
+            "share_alone": str(one.share),
+        }
+        for one in comparison_of(plan, loss, rows, made).answers
+    ]
+    questions = [
+        {
+            "text": words_of(question),
+            "labels": list(labels.values()),
+            "described": question.described(),
+        }
+        for question, (labels, _) in zip(plan_parts(plan).questions, members, strict=True)
+    ]
+    strategy = [{**one, "share": str(one["share"])} for one in strategy_in_words(plan)]
+    return {
+        "rows": rows,
+        "questions": questions,
+        "answers": [finite_json(one) for one in answers],
+        "strategy": strategy,
+    }
+
+
+def words_of(asked: Asked, tag: str | None = None) -> str:
     """Describe a question in words, with the tag of its release."""
-    return question_words({"query": question.described(), "tag": tag})
+    if isinstance(asked, QuestionPlan):
+        whole = words_of(plan_parts(asked).question, tag)
+        return f"{len(members_of(asked))} questions together: {whole[0].lower()}{whole[1:]}"
+    return question_words({"query": asked.described(), "tag": tag})
 
 
 def _covers(hosted: Hosted, caller: Caller, cost: Budget) -> bool:

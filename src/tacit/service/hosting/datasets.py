@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import sqlalchemy as sa
 
@@ -33,6 +33,7 @@ from tacit.service.settings import DatasetSettings, Settings
 from tacit.service.telemetry import log
 from tacit.tables.dataset.declaration import Dataset, identity, open_dataset, terms
 from tacit.tables.dataset.draft import TableShape, shapes_of
+from tacit.tables.joint_plans.planning import QuestionPlan
 from tacit.tables.plan.preview import Preview
 from tacit.tables.question import Question
 from tacit.tables.release.release import QueryCharge
@@ -119,6 +120,16 @@ class OpenTables:
 
 
 _CACHE_SIZE = 256  # questions
+Asked: TypeAlias = Question | QuestionPlan
+
+
+class DryPreview(NamedTuple):
+    """The part of a preview that public facts decide."""
+
+    charge: QueryCharge
+    expected: Preview
+    words: str
+    plan: dict[str, Any] | None  # its strategy and errors; None for a single question
 
 
 class Left(NamedTuple):
@@ -165,8 +176,8 @@ class Hosted:
         self._sessions: dict[tuple[str, bool], Session] = {}
         self._shapes: dict[str, TableShape] | None = None
         self._number = 0
-        self._questions: LRUCache[Question] = LRUCache(_CACHE_SIZE)
-        self.previews: LRUCache[tuple[QueryCharge, Preview, str]] = LRUCache(_CACHE_SIZE)
+        self._questions: LRUCache[Asked] = LRUCache(_CACHE_SIZE)
+        self.previews: LRUCache[DryPreview] = LRUCache(_CACHE_SIZE)
 
     @property
     def name(self) -> str:
@@ -289,10 +300,10 @@ class Hosted:
         caller: Caller,
         table: str | None,
         content: Hashable,
-        ask: Callable[[Session], Question],
+        ask: Callable[[Session], Asked],
         *,
         dry_run: bool,
-    ) -> Question:
+    ) -> Asked:
         """Return a question of a caller; recent ones are cached."""
         self._tables.touch(self, len(self._sessions))
         who = caller.name, caller.team

@@ -14,11 +14,12 @@ from tacit.errors import UsageError
 from tacit.report import Certificate
 from tacit.service.access import Caller, Decisions, decide, request_values, requester_of
 from tacit.service.database import GroupCommit
-from tacit.service.hosting.ask import Ask, words_of
-from tacit.service.hosting.datasets import Hosted, LRUCache
+from tacit.service.hosting.ask import Ask, members_of, words_of
+from tacit.service.hosting.datasets import Asked, Hosted, LRUCache
 from tacit.service.jobs.queue import Job, JobScope, Outcome, Queue
 from tacit.service.problem import Problem
 from tacit.tables.derived.derive import Charged, Earlier, charged, free_again, may_follow
+from tacit.tables.joint_plans.planning import QuestionPlan, answers_of, plan_parts
 from tacit.tables.plan.query import Query
 from tacit.tables.question import (
     Question,
@@ -84,22 +85,23 @@ class FreeAnswers:
         self._cache: LRUCache[dict[str, Charged | None]] = LRUCache(_CALLERS)
 
     def errors(
-        self, hosted: Hosted, caller: Caller, question: Question, tag: str | None
+        self, hosted: Hosted, caller: Caller, asked: Asked, tag: str | None
     ) -> dict[str, dict[str, Any]]:
         """The standard error of the free answer of each label, and the release it is from."""
-        # Returns: nothing where it does not follow from what the caller may see.
-        query = question_parts(question).query
-        if not may_follow(query):
+        # Returns: nothing of a question that does not follow from what the caller may see.
+        members = [(names, query) for names, query in members_of(asked) if may_follow(query)]
+        if not members:
             return {}
+        question = plan_parts(asked).question if isinstance(asked, QuestionPlan) else asked
         earlier, seen = self._earlier(hosted, caller, question, tag)
-        match = earlier.find(query)
-        if match is None:
-            return {}
+        matches = [(names, earlier.find(query)) for names, query in members]
         return {
-            label: {
+            names.get(label, label): {
                 "standard_error": error,
                 "release": seen[match.sources[label].body["digest"]].job,
             }
+            for names, match in matches
+            if match is not None
             for label, error in match.errors.items()
         }
 
@@ -245,7 +247,7 @@ class ReleaseService:
             known = self.queue.find_by_key(caller.name, once)
             if known is not None:
                 return _same(known, dataset, body, hosted.is_own(caller, known.team))
-        question = ask.question(hosted, caller)
+        asked, question = ask.asked(hosted, caller), ask.question(hosted, caller)
         if ask.free:
             return self._free(hosted, caller, ask, question, once)
         price = ask.price
@@ -259,7 +261,7 @@ class ReleaseService:
         if not cost.is_nothing:
             hosted.require(caller, cost)
             check_charge(question, charge)
-        values = self._values(hosted, caller, ask, question, once)
+        values = self._values(hosted, caller, ask, asked, once)
         values |= {
             "cost": json.dumps(cost.to_json()),
             "key": key,
@@ -280,14 +282,14 @@ class ReleaseService:
         return self._added(caller, values, None, made.recipe)
 
     def _values(
-        self, hosted: Hosted, caller: Caller, ask: Ask, question: Question, once: str | None
+        self, hosted: Hosted, caller: Caller, ask: Ask, asked: Asked, once: str | None
     ) -> dict[str, Any]:
         now = self._clock()
         return {
             "dataset": hosted.name,
             **request_values(caller, now),
             "body": _body(ask),
-            "words": words_of(question, ask.tag),
+            "words": words_of(asked, ask.tag),
             "once": once,
             "started": now,
             "latency": float(hosted.settings.latency),
@@ -446,6 +448,19 @@ class ReleaseService:
             released = Answer.of(entry, ledger)
         released.replayed = job.replayed
         return released
+
+    def answers(self, job: Job) -> list[Answer] | None:
+        """Return the answer to each question of a plan that is done; None of a single question."""
+        ask = Ask.from_json(json.loads(job.body))
+        if not ask.is_plan:
+            return None
+        released = self.answer(job)
+        try:
+            plan = ask.asked(self._hosted(job.dataset), requester_of(job))
+            assert isinstance(plan, QuestionPlan)
+            return answers_of(plan, released)
+        except (UsageError, LookupError):  # the data set was declared again: as it was released
+            return [released]
 
     def _unchanged(
         self, job: Job, hosted: Hosted, *, dry_run: bool = True

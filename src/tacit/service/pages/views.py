@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 from urllib.parse import quote
 
@@ -14,7 +15,7 @@ from tacit.report import Certificate
 from tacit.report.derived import without_derived
 from tacit.report.odds import Odds
 from tacit.report.page import answers
-from tacit.report.text import budget_words, number, protects_line
+from tacit.report.text import budget_words, number, protects_line, question_words
 from tacit.service.access import EVERYTHING, RIGHTS, Caller, decide
 from tacit.service.pages.frame import bar, budget_of, when
 from tacit.tables.plan.preview import Preview
@@ -24,6 +25,7 @@ from tacit.tables.plan.preview import Preview
 
 _MAX_KEYS = 12
 _APPROVAL = "a reviewer decides on each release before it is made"
+_MAX_BARS = 40  # of a chart
 _NUMBERS = ("integer", "float", "decimal", "undeclared")
 
 
@@ -78,6 +80,7 @@ def shown_dataset(
         "caps": [_cap(one) for one in reply.get("accounts") or ()],
         "tables": [_table(name, one) for name, one in reply["tables"].items()],
         "ask": f"{home_of(name)}/ask" if decide(caller, "preview", name).allowed else None,
+        "plan": f"{home_of(name)}/plan" if decide(caller, "preview", name).allowed else None,
         "releases": f"/releases?dataset={quote(name, safe='')}",
         "change": f"{home_of(name)}/declaration"
         if from_page and decide(caller, "declare", name).allowed
@@ -209,12 +212,68 @@ def expected(
         "charts": [(label, _chart(preview, label)) for label in preview.intervals],
         "notes": _notes(preview),
         "free": _free(reply),
-        "may_free": may_ask,
+        "may_free": may_ask and "plan" not in reply,
         "may_release": may_ask and bool(reply["affordable"]),
         "button": "Show the answer, free" if free else f"Release, and spend {budget_words(cost)}",
         "approval": approval and not free,
         "key": key,
+        "plan": _together(reply["plan"], reply["free"]) if "plan" in reply else None,
     }
+
+
+def _together(plan: Mapping[str, Any], free: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the questions of a plan, its strategy, and its errors with and without it."""
+    sizes = [(one, one["planned"], one["alone"]) for one in plan["answers"]]
+    times = [
+        (str(one["label"]), alone / planned) for one, planned, alone in sizes if planned and alone
+    ]
+    marks = [Mark(label, each, None, None, f"{each:.2f}") for label, each in times[:_MAX_BARS]]
+    words = "How many times larger the error is when asked one by one"
+    return {
+        "rows": f"{plan['rows']:,}",
+        "questions": [
+            {
+                "text": one["text"],
+                "labels": ", ".join(one["labels"]),
+                "free": _free_labels({n: free[n] for n in one["labels"]}) if one["free"] else "",
+            }
+            for one in plan["questions"]
+        ],
+        "all_free": all(one["free"] for one in plan["questions"]),
+        "answers": [
+            {
+                "label": one["label"],
+                "question": one["question"],
+                "unit": one["unit"],
+                "planned": _error(planned),
+                "alone": _error(alone),
+                "share": _percent(one["share"]),
+            }
+            for one, planned, alone in sizes
+        ],
+        "strategy": [
+            {
+                "columns": " and ".join(map(str, one["columns"])) or "all rows",
+                "cells": f"{one['cells']:,}",
+                "share": _percent(one["share"]),
+            }
+            for one in plan["strategy"]
+        ],
+        "chart": drawing(chart(marks, bars=True, title=words, width=PHONE_WIDTH)) if marks else "",
+    }
+
+
+def _error(error: float | None) -> str:
+    return "not known" if error is None else number(error, error / 10)
+
+
+def _percent(share: str) -> str:
+    """Format a share of a loss.
+
+    >>> _percent("77/128")
+    '60.2%'
+    """
+    return f"{float(Fraction(share)):.1%}"
 
 
 def _verdict(reply: Mapping[str, Any], cost: Budget) -> str:
@@ -233,14 +292,23 @@ def _verdict(reply: Mapping[str, Any], cost: Budget) -> str:
 
 def _free(reply: Mapping[str, Any]) -> str:
     """Describe the answer that follows from earlier releases; empty if there is none."""
-    errors = {label: one["standard_error"] for label, one in reply["free"].items()}
-    if not errors:
+    if not reply["free"]:
         return ""
-    listed = ", ".join(
+    listed = _free_labels(reply["free"])
+    if "plan" in reply:
+        return (
+            f"These follow from releases that you can see, at no cost: {listed}. Ask them alone, "
+            "free, and plan the others: they have less error then for the same loss."
+        )
+    return f"It follows from releases that you can see, at no cost: {listed}."
+
+
+def _free_labels(follows: Mapping[str, Any]) -> str:
+    errors = {label: one["standard_error"] for label, one in follows.items()}
+    return ", ".join(
         f"{label} with a standard error of {number(error, error / 10)}"
         for label, error in errors.items()
     )
-    return f"It follows from releases that you can see, at no cost: {listed}."
 
 
 def _odds(cost: Budget) -> str:
@@ -407,31 +475,53 @@ def shown_release(one: Mapping[str, Any], *, may_cancel: bool, may_decide: bool)
         "cancel": may_cancel and state in ("waiting", *PENDING),
         "decide": may_decide and state == "waiting",
         "review": None,
-        "answers": None,
-        "more": 0,
-        "downloads": [],
+        "parts": [],
         "seal": None,
     }
 
 
-def answered(one: Mapping[str, Any], certificate: Certificate) -> dict[str, Any]:
-    """Return the answer and the certificate for the page of a release."""
-    answer = one["answer"]
-    body = {**without_derived(certificate.body), "answer": _first(answer)}
+def answered(
+    one: Mapping[str, Any], certificate: Certificate, queries: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
+    """Return the answers and the certificate for the page of a release."""
+    # queries: of a plan, each as the answer to it describes it.
     address = f"/v1/releases/{quote(str(one['id']), safe='')}"
+    body: Any = without_derived(certificate.body)
+    if one["answers"] is None:
+        parts = [_part(body, one["answer"], f"{address}/answer?", "")]
+    else:
+        parts = [
+            _part(
+                {"question": {"query": query}},
+                answer,
+                f"{address}/answer?question={index}&",
+                question_words({"query": query}),
+            )
+            for index, (query, answer) in enumerate(zip(queries, one["answers"], strict=True), 1)
+        ]
     verification = certificate.verify()
     many = len(verification.checked)
     words = f"The certificate holds: {many} checks passed when this page was written."
     if not verification:
         words = "The certificate does not hold; do not rely on this answer."
+    return {
+        "parts": parts,
+        "certificate": f"{address}/certificate",
+        "seal": {"words": words, "digest": certificate.body["digest"]},
+    }
+
+
+def _part(
+    body: Mapping[str, Any], answer: Mapping[str, Any], address: str, words: str
+) -> dict[str, Any]:
+    """Return the answer to one question, and the files of it."""
     bins = {tuple(column.get("bins") or ()) for column in answer["columns"]}
     formats = (*_DOWNLOADS, *(_CUBES if len(bins) == 1 and answer["keys"] else ()))
-    files = [(f"{address}/answer?format={f}&form={form}", name) for f, form, name in formats]
     return {
-        "answers": answers(body, width=PHONE_WIDTH),
+        "words": words,
+        "answers": answers({**body, "answer": _first(answer)}, width=PHONE_WIDTH),
         "more": max(0, len(answer["keys"]) - _MAX_GROUPS),
-        "downloads": [*files, (f"{address}/certificate", "Certificate")],
-        "seal": {"words": words, "digest": certificate.body["digest"]},
+        "downloads": [(f"{address}format={f}&form={form}", name) for f, form, name in formats],
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 from urllib.parse import parse_qs
 
 from fastapi import Depends, Path, Query, Request
@@ -13,9 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tacit.errors import TacitError
 from tacit.service.access import Caller, demand
+from tacit.service.hosting.ask import MAX_QUESTIONS, Ask
 from tacit.service.problem import Problem
 from tacit.service.tokens import BEARER, SESSION
-from tacit.service.web.state import state_of
+from tacit.service.web.state import State, state_of
 
 # Shapes that several routes share: the error, and what a field of a request may hold.
 
@@ -94,18 +95,96 @@ class AskBody(Body):
 
     def to_fields(self) -> dict[str, Any]:
         """Return the fields that are set, for :meth:`tacit.service.hosting.ask.Ask.from_json`."""
-        fields = AskBody.model_fields
-        values = {name: getattr(self, name) for name in fields}
-        return {name: value for name, value in values.items() if value is not None}
+        return _fields_of(self, AskBody)
 
 
-class PreviewBody(AskBody):
-    """A question, its price, and for which sizes of a group its errors are shown."""
+class _Expected(Body):
+    """The sizes of a group for which errors are shown, and the level of the intervals."""
 
     rows: list[Annotated[int, Field(ge=1, le=10**12)]] = Field(
         [100, 1_000, 10_000], min_length=1, max_length=10, description="sizes of a group"
     )
     confidence: _Exact | None = Field("0.95", description="the level of the intervals")
+
+
+class PreviewBody(AskBody, _Expected):
+    """A question, its price, and for which sizes of a group its errors are shown."""
+
+
+class MemberBody(Body):
+    """A question of a plan, in exactly one of three ways; the plan has the price."""
+
+    sql: str | None = Field(None, max_length=100_000, description="one query")
+    question: dict[str, Any] | None = Field(None, description="the fields of a [[question]]")
+    described: dict[str, Any] | None = Field(None, description="as a program describes it")
+
+
+class AimBody(Body):
+    """Targets of the answers, by which the parts of a plan share its loss."""
+
+    targets: dict[str, _Exact] = Field(description="of each label how far its interval may reach")
+    confidence: _Exact = Field("0.95", description="the level of the intervals")
+    rows: int = Field(1000, ge=1, le=10**12, description="the size of the table")
+
+
+class PlanBody(Body):
+    """Several questions that are answered together, and the price of all of them."""
+
+    questions: list[MemberBody] = Field(min_length=1, max_length=MAX_QUESTIONS)
+    weights: dict[str, int] | None = Field(
+        None, description="of a label the weight of its squared errors; 1 by default"
+    )
+    least: Literal["total", "relative", "worst"] | None = Field(
+        None, description="which error of the counts is minimised; the total by default"
+    )
+    unlisted: Literal["count", "drop"] | None = Field(
+        None, description="what becomes of rows that are in no listed group or bin"
+    )
+    nonnegative: bool | None = Field(None, description="whether no count may be below zero")
+    cheapest: AimBody | None = None
+    epsilon: _Exact | None = None
+    delta: _Exact | None = None
+    rho: _Exact | None = None
+    tag: str | None = Field(
+        None, max_length=200, description="a label that makes it a new, separately paid release"
+    )
+    table: str | None = Field(
+        None, max_length=100, description="the protected table; the first where it is left out"
+    )
+
+    def to_fields(self) -> dict[str, Any]:
+        """Return the fields that are set, for :meth:`tacit.service.hosting.ask.Ask.from_json`."""
+        fields = _fields_of(self, PlanBody)
+        fields["questions"] = [_fields_of(one, MemberBody) for one in self.questions]
+        if self.cheapest is not None:
+            fields["cheapest"] = _fields_of(self.cheapest, AimBody)
+        return fields
+
+
+class PlanPreviewBody(PlanBody, _Expected):
+    """A plan, its price, and for which sizes of a group its errors are shown."""
+
+
+def ask_of(body: AskBody | PlanBody, state: State) -> Ask:
+    """Return the question or the plan of a body.
+
+    Raises:
+        Problem: more questions than the service plans at once.
+    """
+    limit = state.settings.limits.plan_questions
+    if isinstance(body, PlanBody) and len(body.questions) > limit:
+        raise Problem(
+            "too_large",
+            f"the plan has {len(body.questions)} questions, and the service plans {limit} at once",
+            "plan fewer questions",
+        )
+    return Ask.from_json(body.to_fields())
+
+
+def _fields_of(body: Body, kind: type[Body]) -> dict[str, Any]:
+    """Return the fields of a body that are set, as far as a kind has them."""
+    values = {name: getattr(body, name) for name in kind.model_fields}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 # Forms of the pages: the fields of a body that a browser sends.

@@ -53,20 +53,29 @@ from tacit.service.web.state import State
 
 
 _RELEASE = {"release": "$response.body#/id"}
+_OF_A_RELEASE = {
+    "look": ("get", "/v1/releases/{release}", _RELEASE),
+    "answer": ("get", "/v1/releases/{release}/answer", _RELEASE),
+    "certificate": ("get", "/v1/releases/{release}/certificate", _RELEASE),
+    "cancel": ("post", "/v1/releases/{release}/cancel", _RELEASE),
+    "approve": ("post", "/v1/releases/{release}/approve", _RELEASE),
+    "refuse": ("post", "/v1/releases/{release}/refuse", _RELEASE),
+}
 _LINKS = {
-    "post /v1/datasets/{name}/releases": {
-        "look": ("get", "/v1/releases/{release}", _RELEASE),
-        "answer": ("get", "/v1/releases/{release}/answer", _RELEASE),
-        "certificate": ("get", "/v1/releases/{release}/certificate", _RELEASE),
-        "cancel": ("post", "/v1/releases/{release}/cancel", _RELEASE),
-        "approve": ("post", "/v1/releases/{release}/approve", _RELEASE),
-        "refuse": ("post", "/v1/releases/{release}/refuse", _RELEASE),
-    },
+    "post /v1/datasets/{name}/releases": _OF_A_RELEASE,
+    "post /v1/datasets/{name}/plans": _OF_A_RELEASE,
     "post /v1/datasets/{name}/dashboards": {
         "look": ("get", "/v1/dashboards/{id}", {"id": "$response.body#/id"})
     },
 }
 _COUNT = {"sql": "select count(*) as n from visits", "epsilon": "1/10"}
+_PLAN = {
+    "questions": [
+        {"sql": "select count(*) as n from visits"},
+        {"sql": "select site, count(*) as by_site from visits group by site"},
+    ],
+    "epsilon": "1/10",
+}
 _DAILY = {
     "column": "arrived",
     "start": "2026-01-01",
@@ -78,6 +87,8 @@ _DAILY = {
 _EXAMPLES = {
     "/v1/datasets/{name}/preview": _COUNT,
     "/v1/datasets/{name}/releases": _COUNT,
+    "/v1/datasets/{name}/plans/preview": _PLAN,
+    "/v1/datasets/{name}/plans": _PLAN,
     "/v1/datasets/{name}/dashboards/preview": _DAILY,
     "/v1/datasets/{name}/dashboards": _DAILY,
 }

@@ -42,6 +42,8 @@ class Compared:
     alone: float  # that of asking one by one
     share: Fraction  # the share of the loss that it has then
     unit: str
+    # the share of the loss that the part which answers it has in the plan; all counts are one part
+    part_share: Fraction
 
 
 @dataclass(frozen=True)
@@ -53,14 +55,21 @@ class Comparison:
     answers: tuple[Compared, ...]
 
 
-def compared(plan: Merged, queries: Sequence[Query], loss: Budget, rows: int) -> Comparison:
+def compared(
+    plan: Merged,
+    queries: Sequence[Query],
+    loss: Budget,
+    rows: int,
+    whole_plan: Plan | None = None,
+) -> Comparison:
     """Return the errors of a plan next to those of the best split of the loss one by one."""
+    # whole_plan: that of its query at this loss, where it was made before: it takes seconds.
     # Every answer has an even share of the loss; the counts share what they have together, each in
     # proportion to the square root of its weighted total squared error (rho), or to its cube root
     # (epsilon), which makes their total the least.  Cumulative shares are among the counts: what is
     # counted for them, and what their squared errors are there, are prefix sums.
     power = 1 / 2 if loss.kind == "concentrated" else 1 / 3
-    whole_plan = Plan(plan.query, loss)
+    whole_plan = Plan(plan.query, loss) if whole_plan is None else whole_plan
     merged_as = dict(plan.query.aggregates)
     each = [
         (
@@ -88,14 +97,24 @@ def compared(plan: Merged, queries: Sequence[Query], loss: Budget, rows: int) ->
     compared_rows = []
     for name, query, aggregate in each:
         answering = merged_as[plan.serving(name)]
-        served = whole_plan.parts[whole_plan.parts_of(answering)[0]]
+        position = whole_plan.parts_of(answering)[0]
+        served = whole_plan.parts[position]
         part = replace(loss, amount=loss.amount * shares[name])
         together = name not in merged_as
         one = _interval(query, part) if together else _alone(query, part, rows)
         unit = _REACHED if together else served.error_unit
         errors = whole_plan.expected_error(answering, rows), one
         compared_rows.append(
-            Compared(name, query, aggregate, sizes[name], *errors, shares[name], unit)
+            Compared(
+                name,
+                query,
+                aggregate,
+                sizes[name],
+                *errors,
+                shares[name],
+                unit,
+                whole_plan.noises[position].loss / loss.amount,
+            )
         )
     return Comparison(loss, rows, tuple(compared_rows))
 

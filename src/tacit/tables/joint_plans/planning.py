@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Self, TypeVar
 
 from tacit.accounting.budget import Budget
 from tacit.accounting.budget import epsilon as unit_loss
@@ -46,6 +47,14 @@ if TYPE_CHECKING:
 Needed = dict[
     str, tuple[int, Fraction]
 ]  # of each label the position of its part, and what that loses
+
+
+class Aim(NamedTuple):
+    """The arguments of ``cheapest``, which determine how the parts of a plan share its loss."""
+
+    targets: Mapping[str, Number | str]
+    confidence: Number
+    rows: int
 
 
 def read_targets(targets: Mapping[str, Number | str], labels: Sequence[str]) -> dict[str, Fraction]:
@@ -217,10 +226,190 @@ class FreeAnswers:
 
 
 _FEW_ERRORS = 6
+_P = TypeVar("_P", bound="PlannedQuestions")
 
 
 @public
-class QuestionPlan(FreeAnswers, Shown):
+class PlannedQuestions(Shown, ABC):
+    """What follows from the questions of a plan alone: its strategy and its expected errors."""
+
+    _plan: Merged
+    _notes: tuple[str, ...]
+    _loss_kind: str  # the kind of the budget that pays
+
+    @abstractmethod
+    def preview(
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        *,
+        tag: str | None = None,
+        rows: Iterable[int] = (100, 1_000, 10_000),
+        confidence: Number | None = None,
+    ) -> Preview:
+        """Return the expected error of every answer; see :meth:`QuestionPlan.preview`."""
+
+    @abstractmethod
+    def release(
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        *,
+        tag: str | None = None,
+    ) -> list[Answer]:
+        """Publish the answers to all questions; see :meth:`QuestionPlan.release`."""
+
+    @abstractmethod
+    def _weighted(self, plan: Merged, aim: Aim) -> Self:
+        """Return the plan whose parts share its loss as their targets need."""
+
+    def cheapest(
+        self,
+        targets: Mapping[str, Number | str],
+        confidence: Number = "0.95",
+        *,
+        rows: int = 1000,
+    ) -> CheapestPlan[Self]:
+        """Return the smallest loss, and its split, whose expected errors are within the targets.
+
+        Reads no row, as :meth:`tacit.tables.question.Question.epsilon_for`, whose targets these
+        are.  All counts share one amount; every other part takes what its own target needs.
+
+        Args:
+            targets: for each label the largest half-width of its interval, in the unit of its
+                preview; a noun may follow: ``{"n": "5 people", "age": "1 year"}``.
+            confidence: the level of the interval.
+            rows: the size of the table, for means and the like.
+
+        Returns:
+            The loss (a rho where the budget of the session is one, else an epsilon), and the plan
+            with that split.
+
+        Raises:
+            UsageError: a label that is not asked, a part without a target, or a target that no loss
+                reaches.
+        """
+        level, query = read_confidence(confidence), self._plan.query
+        aimed = self._plan.aimed(read_targets(targets, self.labels))
+        of_rho = self._loss_kind == "concentrated"
+        kind: Literal["pure", "concentrated"] = "concentrated" if of_rho else "pure"
+        needed = needed_losses(query, aimed, kind, rows, level)
+        total = sum(set_of_parts(needed).values(), Fraction(0))
+        weights = read_weights({label: loss for label, (_, loss) in needed.items()}, [*needed])
+        weighted = replace(self._plan, query=replace(query, weights=weights))
+        plan = self._weighted(weighted, Aim(dict(targets), confidence, rows))
+        parts = {label: needed[self._plan.serving(label)] for label in self.labels}
+        shares = {label: loss / total for label, (_, loss) in parts.items()}
+        return CheapestPlan(Budget(kind, total), shares, plan)
+
+    def plot(
+        self, epsilon: Number | None = None, *, rho: Number | None = None, rows: int = 1000
+    ) -> Figure:
+        """Draw the expected error of every answer against the loss, next to asking one by one.
+
+        One by one, every answer has an even share of the loss, and the counts split theirs so that
+        their total squared error is least.  No row is read.
+
+        Args:
+            epsilon: the loss in the middle, which is marked.
+            rho: the same, of a rho budget.
+            rows: the size of the table, for means and the like.
+
+        Returns:
+            A matplotlib Figure, of at most twelve answers; save it with ``.savefig("plan.png")``.
+
+        Raises:
+            UsageError: neither epsilon nor rho, or both; rows that are no size.
+            MissingExtraError: matplotlib is not installed.
+        """
+        figure: Figure = plan_figure(self._compared, loss_of(epsilon, rho), rows)
+        return figure
+
+    def to_html(
+        self, epsilon: Number | None = None, *, rho: Number | None = None, rows: int = 1000
+    ) -> str:
+        """Return the plan as a page: the questions, what gets noise, the errors with and without.
+
+        One file without scripts, for whoever decides on the plan.  No row is read.
+
+        Args:
+            epsilon: the loss of the plan.
+            rho: the same, of a rho budget.
+            rows: the size of the table, for means and the like.
+
+        Raises:
+            UsageError: neither epsilon nor rho, or both; rows that are no size.
+            MissingExtraError: jinja2 is not installed.
+        """
+        protects = protects_line(self._plan.query.unit.describe())
+        return plan_page(self._compared(loss_of(epsilon, rho), rows), protects, self._noisy)
+
+    def _compared(self, loss: Budget, rows: int, made: Plan | None = None) -> Comparison:
+        queries = [member.query for member in self._plan.members]
+        return compared(self._plan, queries, loss, read_rows(rows, "the table"), made)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The label of every answer in a preview of the plan, in the order of the questions."""
+        return self._plan.labels
+
+    @property
+    def strategy(self) -> list[dict[str, object]]:
+        """The counts that get noise: columns, numbers of counts, shares of the loss.
+
+        For the noise that the budget of the session implies: Gaussian for a rho, else Laplace.
+        Empty where nothing is counted.
+        """
+        kind = "gaussian" if self._loss_kind == "concentrated" else "laplace"
+        if self._counts is None:
+            return []
+        return [
+            {"columns": [axis.name for axis in axes], "cells": cells, "share": share}
+            for axes, cells, share in self._counts.measured(kind)
+        ]
+
+    @property
+    def _noisy(self) -> list[dict[str, object]]:
+        """The strategy, with filters in words."""
+        words = {name: f"where {condition}" for name, condition in self._plan.query.derived}
+        strategy = self.strategy
+        for one in strategy:
+            columns: Any = one["columns"]
+            one["columns"] = [
+                words[name] if str(name).startswith("filter ") and name in words else name
+                for name in columns
+            ]
+        return strategy
+
+    @cached_property
+    def _counts(self) -> CellsPart | None:
+        parts = Plan(self._plan.query, unit_loss(1)).parts
+        return next((part for part in parts if isinstance(part, CellsPart)), None)
+
+    def card(self) -> Card:
+        """Return what a notebook displays: what is asked, and what gets noise for it."""
+        query = self._plan.query
+        rows = [[label, aggregate_words(a.to_json())] for label, a in query.aggregates]
+        parts = [Table(["label", "what is asked"], rows)]
+        notes = [
+            [_shown(one["columns"]), str(one["cells"]), show(Fraction(str(one["share"])))]
+            for one in self._noisy
+        ]
+        if notes:
+            head = ["noise is added to counts of", "cells", "share of the loss of the counts"]
+            parts.append(Table(head, notes))
+        todo = "nothing is spent yet: .preview(rho=...) shows the errors, .release(...) answers"
+        return Card("Plan", protects_line(query.unit.describe()), parts, [todo])
+
+    def __repr__(self) -> str:
+        count = len(self._plan.members)
+        return f"<{type(self).__name__} of {count} questions: {', '.join(self.labels)}>"
+
+
+@public
+class QuestionPlan(FreeAnswers, PlannedQuestions):
     """Several questions that are answered together, under one charge.
 
     Counts, counts by listed groups and histograms come from one strategy: noise is added to a few
@@ -255,6 +444,7 @@ class QuestionPlan(FreeAnswers, Shown):
     ) -> None:
         self._question, self._plan = whole, plan
         self._questions, self._notes = tuple(questions), tuple(notes)
+        self._loss_kind = question_parts(whole).ledger.kind
 
     def preview(
         self,
@@ -323,19 +513,7 @@ class QuestionPlan(FreeAnswers, Shown):
         except BudgetError as error:
             price: Price = {"epsilon": epsilon, "delta": delta, "rho": rho}
             raise type(error)(f"{error}{self._fitting(price)}") from None
-        columns = {label: released.column(label) for label in released.labels}
-        answers = []
-        for question, member in zip(self._questions, self._plan.members, strict=True):
-            query = member.query.describe()
-            arrangement = question_parts(question).arrangement
-            answer = member.answer(columns)
-            derived = derived_columns(arrangement.derived, member.query.by, answer)
-            answer = {**answer, "columns": [*answer["columns"], *derived]}
-            answer = arrangement.shown(member.query.by, answer)
-            names = arrangement.called(member.query.by)
-            paid = released.certificate, released.cost, released.replayed
-            answers.append(Answer(names, answer, *paid, query))
-        return answers
+        return answers_of(self, released)
 
     def _fitting(self, price: Price) -> str:
         """Describe how far a plan is too expensive, and its errors at what is left."""
@@ -383,159 +561,58 @@ class QuestionPlan(FreeAnswers, Shown):
         """Notes on the plan, as :attr:`tacit.tables.question.Question.notes`."""
         return (*self._question.notes, *self._notes)
 
-    def cheapest(
-        self,
-        targets: Mapping[str, Number | str],
-        confidence: Number = "0.95",
-        *,
-        rows: int = 1000,
-    ) -> CheapestPlan:
-        """Return the smallest loss, and its split, whose expected errors are within the targets.
-
-        Reads no row, as :meth:`tacit.tables.question.Question.epsilon_for`, whose targets these
-        are.  All counts share one amount; every other part takes what its own target needs.
-
-        Args:
-            targets: for each label the largest half-width of its interval, in the unit of its
-                preview; a noun may follow: ``{"n": "5 people", "age": "1 year"}``.
-            confidence: the level of the interval.
-            rows: the size of the table, for means and the like.
-
-        Returns:
-            The loss (a rho where the budget of the session is one, else an epsilon), and the plan
-            with that split.
-
-        Raises:
-            UsageError: a label that is not asked, a part without a target, or a target that no loss
-                reaches.
-        """
-        level, query = read_confidence(confidence), self._plan.query
-        aimed = self._plan.aimed(read_targets(targets, self.labels))
-        of_rho = question_parts(self._question).ledger.kind == "concentrated"
-        kind: Literal["pure", "concentrated"] = "concentrated" if of_rho else "pure"
-        needed = needed_losses(query, aimed, kind, rows, level)
-        total = sum(set_of_parts(needed).values(), Fraction(0))
-        weights = read_weights({label: loss for label, (_, loss) in needed.items()}, [*needed])
-        weighted = replace(query, weights=weights)
+    def _weighted(self, plan: Merged, aim: Aim) -> Self:
         own = question_parts(self._question)
-        question = Question(own.table, own.ledger, weighted, own.declared)
-        plan = QuestionPlan(
-            question, replace(self._plan, query=weighted), self._questions, self._notes
-        )
-        parts = {label: needed[self._plan.serving(label)] for label in self.labels}
-        shares = {label: loss / total for label, (_, loss) in parts.items()}
-        return CheapestPlan(Budget(kind, total), shares, plan)
+        question = Question(own.table, own.ledger, plan.query, own.declared)
+        return type(self)(question, plan, self._questions, self._notes)
 
-    def plot(
-        self, epsilon: Number | None = None, *, rho: Number | None = None, rows: int = 1000
-    ) -> Figure:
-        """Draw the expected error of every answer against the loss, next to asking one by one.
 
-        One by one, every answer has an even share of the loss, and the counts split theirs so that
-        their total squared error is least.  No row is read.
+class PlanParts(NamedTuple):
+    """The parts of a plan, for a service that prices and pays its question as any other."""
 
-        Args:
-            epsilon: the loss in the middle, which is marked.
-            rho: the same, of a rho budget.
-            rows: the size of the table, for means and the like.
+    question: Question  # the whole plan as a question
+    plan: Merged
+    questions: tuple[Question, ...]
 
-        Returns:
-            A matplotlib Figure, of at most twelve answers; save it with ``.savefig("plan.png")``.
 
-        Raises:
-            UsageError: neither epsilon nor rho, or both; rows that are no size.
-            MissingExtraError: matplotlib is not installed.
-        """
-        figure: Figure = plan_figure(self._compared, loss_of(epsilon, rho), rows)
-        return figure
+def plan_parts(plan: QuestionPlan) -> PlanParts:
+    """Return the parts of a plan."""
+    return PlanParts(plan._question, plan._plan, tuple(plan._questions))
 
-    def to_html(
-        self, epsilon: Number | None = None, *, rho: Number | None = None, rows: int = 1000
-    ) -> str:
-        """Return the plan as a page: the questions, what gets noise, the errors with and without.
 
-        One file without scripts, for whoever decides on the plan.  No row is read.
+def comparison_of(
+    plan: PlannedQuestions, loss: Budget, rows: int, made: Plan | None = None
+) -> Comparison:
+    """Return the errors of a plan next to those of asking one by one."""
+    # made: the plan of its question at this loss, where there is one.
+    return plan._compared(loss, rows, made)
 
-        Args:
-            epsilon: the loss of the plan.
-            rho: the same, of a rho budget.
-            rows: the size of the table, for means and the like.
 
-        Raises:
-            UsageError: neither epsilon nor rho, or both; rows that are no size.
-            MissingExtraError: jinja2 is not installed.
-        """
-        protects = protects_line(self._plan.query.unit.describe())
-        return plan_page(self._compared(loss_of(epsilon, rho), rows), protects, self._noisy)
+def strategy_in_words(plan: PlannedQuestions) -> list[dict[str, object]]:
+    """Return the strategy of a plan, with filters in words."""
+    return plan._noisy
 
-    def _compared(self, loss: Budget, rows: int) -> Comparison:
-        queries = [member.query for member in self._plan.members]
-        return compared(self._plan, queries, loss, read_rows(rows, "the table"))
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The label of every answer in a preview of the plan, in the order of the questions."""
-        return self._plan.labels
-
-    @property
-    def strategy(self) -> list[dict[str, object]]:
-        """The counts that get noise: columns, numbers of counts, shares of the loss.
-
-        For the noise that the budget of the session implies: Gaussian for a rho, else Laplace.
-        Empty where nothing is counted.
-        """
-        kind = (
-            "gaussian"
-            if question_parts(self._question).ledger.kind == "concentrated"
-            else "laplace"
-        )
-        if self._counts is None:
-            return []
-        return [
-            {"columns": [axis.name for axis in axes], "cells": cells, "share": share}
-            for axes, cells, share in self._counts.measured(kind)
-        ]
-
-    @property
-    def _noisy(self) -> list[dict[str, object]]:
-        """The strategy, with filters in words."""
-        words = {name: f"where {condition}" for name, condition in self._plan.query.derived}
-        strategy = self.strategy
-        for one in strategy:
-            columns: Any = one["columns"]
-            one["columns"] = [
-                words[name] if str(name).startswith("filter ") and name in words else name
-                for name in columns
-            ]
-        return strategy
-
-    @cached_property
-    def _counts(self) -> CellsPart | None:
-        parts = Plan(self._plan.query, unit_loss(1)).parts
-        return next((part for part in parts if isinstance(part, CellsPart)), None)
-
-    def card(self) -> Card:
-        """Return what a notebook displays: what is asked, and what gets noise for it."""
-        query = self._plan.query
-        rows = [[label, aggregate_words(a.to_json())] for label, a in query.aggregates]
-        parts = [Table(["label", "what is asked"], rows)]
-        notes = [
-            [_shown(one["columns"]), str(one["cells"]), show(Fraction(str(one["share"])))]
-            for one in self._noisy
-        ]
-        if notes:
-            head = ["noise is added to counts of", "cells", "share of the loss of the counts"]
-            parts.append(Table(head, notes))
-        todo = "nothing is spent yet: .preview(rho=...) shows the errors, .release(...) answers"
-        return Card("Plan", protects_line(query.unit.describe()), parts, [todo])
-
-    def __repr__(self) -> str:
-        return f"<QuestionPlan of {len(self._questions)} questions: {', '.join(self.labels)}>"
+def answers_of(plan: QuestionPlan, released: Answer) -> list[Answer]:
+    """Return the answer to each question of a plan, of the released answer to all of them."""
+    columns = {label: released.column(label) for label in released.labels}
+    answers = []
+    for question, member in zip(plan._questions, plan._plan.members, strict=True):
+        query = member.query.describe()
+        arrangement = question_parts(question).arrangement
+        answer = member.answer(columns)
+        derived = derived_columns(arrangement.derived, member.query.by, answer)
+        answer = {**answer, "columns": [*answer["columns"], *derived]}
+        answer = arrangement.shown(member.query.by, answer)
+        names = arrangement.called(member.query.by)
+        paid = released.certificate, released.cost, released.replayed
+        answers.append(Answer(names, answer, *paid, query))
+    return answers
 
 
 @public
 @dataclass(frozen=True)
-class CheapestPlan:
+class CheapestPlan(Generic[_P]):
     """The smallest loss of a plan whose answers are within their targets.
 
     Attributes:
@@ -557,7 +634,7 @@ class CheapestPlan:
 
     loss: Budget
     shares: Mapping[str, Fraction]
-    plan: QuestionPlan
+    plan: _P
 
     def release(self, *, tag: str | None = None) -> list[Answer]:
         """Publish the answers at this loss; see :meth:`QuestionPlan.release`."""

@@ -14,7 +14,7 @@ from tacit.errors import UsageError
 from tacit.report.text import listed, so_many
 from tacit.tables.joint.cell_counts import CellsPart, RequestedCells, key_of
 from tacit.tables.joint.statistics import CountOfCells
-from tacit.tables.joint_plans.merge import merged
+from tacit.tables.joint_plans.merge import Merged, merged
 from tacit.tables.joint_plans.planning import QuestionPlan
 from tacit.tables.plan.query import Declared, Query, plain_key
 from tacit.tables.question import Question, question_parts
@@ -169,6 +169,42 @@ def relative_weights(counts: Mapping[str, CountOfCells]) -> dict[str, int]:
     return {name: RequestedCells(each.axes).listed ** 2 for name, each in counts.items()}
 
 
+def planned(
+    queries: Sequence[Query],
+    declared: Declared,
+    kind: str,
+    weights: Mapping[str, Number] | None,
+    least: str,
+    unlisted: str,
+    nonnegative: bool,
+) -> tuple[Merged, tuple[str, ...]]:
+    """Return several questions as one, and what contradicts in them."""
+    # kind: of the budget that pays.
+    # Raises: UsageError, as :meth:`Planning.plan`.
+    known = isinstance(least, str) and least in ("total", "relative", "worst")
+    if not known or (least != "total" and weights is not None):
+        raise UsageError(
+            'least is "total" (the default, with weights where some count more), "relative" or '
+            '"worst", which find the weights themselves'
+        )
+    if not isinstance(unlisted, str) or unlisted not in ("count", "drop"):
+        raise UsageError('unlisted is "count" (the default) or "drop"')
+    if not isinstance(nonnegative, bool):
+        raise UsageError("nonnegative is True or False")
+    drop = unlisted == "drop"
+    of_rho = kind == "concentrated"
+    noise: Literal["laplace", "gaussian"] = "gaussian" if of_rho else "laplace"
+    merged_plan = merged(queries, weights, noise=noise, drop=drop, nonnegative=nonnegative)
+    if least != "total":
+        by_name = dict(merged_plan.query.aggregates)
+        counts = {name: a for name, a in by_name.items() if isinstance(a, CountOfCells)}
+        chosen = worst_weights(counts, noise) if least == "worst" else relative_weights(counts)
+        merged_plan = merged(queries, chosen, noise=noise, drop=drop, nonnegative=nonnegative)
+    labels = [member.labels for member in merged_plan.members]
+    notes = contradictions(queries, labels, declared)
+    return merged_plan, notes
+
+
 # What a session adds: plans of several of its questions.
 
 
@@ -223,26 +259,8 @@ class Planning:
                 "a plan is of questions of one session, about one table: make them of this session"
             )
         queries = [each.query for each in parts]
-        known = isinstance(least, str) and least in ("total", "relative", "worst")
-        if not known or (least != "total" and weights is not None):
-            raise UsageError(
-                'least is "total" (the default, with weights where some count more), "relative" or '
-                '"worst", which find the weights themselves'
-            )
-        if not isinstance(unlisted, str) or unlisted not in ("count", "drop"):
-            raise UsageError('unlisted is "count" (the default) or "drop"')
-        if not isinstance(nonnegative, bool):
-            raise UsageError("nonnegative is True or False")
-        drop = unlisted == "drop"
-        of_rho = self.ledger.kind == "concentrated"
-        noise: Literal["laplace", "gaussian"] = "gaussian" if of_rho else "laplace"
-        merged_plan = merged(queries, weights, noise=noise, drop=drop, nonnegative=nonnegative)
-        if least != "total":
-            by_name = dict(merged_plan.query.aggregates)
-            counts = {name: a for name, a in by_name.items() if isinstance(a, CountOfCells)}
-            chosen = worst_weights(counts, noise) if least == "worst" else relative_weights(counts)
-            merged_plan = merged(queries, chosen, noise=noise, drop=drop, nonnegative=nonnegative)
-        labels = [member.labels for member in merged_plan.members]
-        notes = contradictions(queries, labels, first.declared)
+        merged_plan, notes = planned(
+            queries, first.declared, self.ledger.kind, weights, least, unlisted, nonnegative
+        )
         question = Question(first.table, first.ledger, merged_plan.query, first.declared)
         return QuestionPlan(question, merged_plan, listed_questions, notes)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 
+import tacit as tc
 from support.clinic import DECLARED, make_clinic
 from support.service.client import running
 from support.service.pages import browser
@@ -201,3 +203,70 @@ def test_other_kinds_of_budgets_are_asked_in_their_own_words(tmp_path, budget, f
         page = ada.post("/datasets/visits/ask", action="preview", sql=query, **fields)
         assert told in page.text
         assert "at most" in page.text
+
+
+# Several questions together.
+
+PLAN = {
+    "sql": [
+        "select count(*) as n from visits",
+        "select site, count(*) as k from visits group by site",
+        "",
+    ],
+    "amount": "0.25",
+    "least": "total",
+}
+
+
+def test_several_questions_are_previewed_together_and_released_once(client, ada):
+    page = ada.post("/datasets/visits/plan", action="preview", **PLAN).text
+    for told in ("What to expect", "In the plan", "One by one", "The strategy", "100.0%", "site"):
+        assert told in page
+    assert re.search(
+        r"2 questions together: .* costs epsilon 0.25 of the epsilon \S+ that is left", page
+    )
+    key = re.search(r'name="key" value="([^"]+)"', page)[1]
+    before = ada.client.state.datasets.of("visits").ledger(None).spent
+    for _ in range(2):  # a form that is sent twice is one release
+        reply = ada.post("/datasets/visits/plan/release", key=key, **PLAN)
+        assert reply.status_code == 303
+    spent = ada.client.state.datasets.of("visits").ledger(None).spent
+    assert spent.amount - before.amount == tc.epsilon("1/4").amount
+    done = ada.get(reply.headers["location"].replace("wait=5", "wait=20")).text
+    assert done.count("<h3>All values</h3>") == 2
+    assert "The answers" in done
+    assert "question=2&amp;format=csv" in done
+    again = ada.post("/datasets/visits/plan", action="preview", **PLAN).text
+    assert "this was asked before, and is free" in again
+    assert "n with a standard error of" not in again  # what is paid needs no other way
+
+
+def test_a_question_of_a_plan_that_follows_is_shown_as_free(client, ada):
+    ada.post("/datasets/visits/plan/release", **PLAN, tag="t")
+    other = {**PLAN, "sql": [PLAN["sql"][0], "select avg(cost) as c from visits"], "tag": "t"}
+    page = ""
+    for _ in range(50):
+        page = ada.post("/datasets/visits/plan", action="preview", **other).text
+        if "<strong>Free:</strong>" in page:
+            break
+        time.sleep(0.1)
+    assert "<strong>Free:</strong> n with a standard error of" in page
+    assert page.count("<strong>Free:</strong>") == 1
+
+
+def test_the_form_of_a_plan_grows_and_states_mistakes(ada):
+    assert ada.get("/datasets/visits/plan").text.count("<textarea") == 2
+    page = ada.post("/datasets/visits/plan", action="add", **PLAN).text
+    assert page.count("<textarea") == 4
+    empty = ada.post("/datasets/visits/plan", action="preview", sql=["", " "], amount="1").text
+    assert "there is no question" in empty
+    wrong = {**PLAN, "sql": [*PLAN["sql"][:2], "select nothing(cost) from visits"]}
+    assert (
+        "question 3 of the plan: "
+        in ada.post("/datasets/visits/plan", action="preview", **wrong).text
+    )
+    many = {**PLAN, "sql": [PLAN["sql"][0]] * 30}
+    assert (
+        "the service plans 20 at once"
+        in ada.post("/datasets/visits/plan", action="preview", **many).text
+    )

@@ -37,6 +37,9 @@ from tacit.service.web.routing import (
     DatasetName,
     Form,
     FormOf,
+    MemberBody,
+    PlanBody,
+    PlanPreviewBody,
     PreviewBody,
     needs,
 )
@@ -118,6 +121,101 @@ def release(name: DatasetName, caller: _Asking, state: StateOf, form: FormOf) ->
     except (TacitError, ValueError) as error:
         return _asking(name, caller, state, form, None, form_problem(error))
     return RedirectResponse(f"/releases/{made.id}?wait=5", status_code=303)
+
+
+# The page of several questions together: their strategy and errors, before they are released.
+
+
+_AIMS = (
+    ("total", "in total"),
+    ("relative", "relative to the counts"),
+    ("worst", "of the answer with the largest"),
+)
+
+
+@router.get("/datasets/{name}/plan")
+def plan(name: DatasetName, caller: _Previewing, state: StateOf) -> HTMLResponse:
+    """Show the form of several questions."""
+    return _planning(name, caller, state, Form({}), None, None)
+
+
+@router.post("/datasets/{name}/plan")
+def preview_plan(
+    name: DatasetName, caller: _Previewing, state: StateOf, form: FormOf
+) -> HTMLResponse:
+    """Preview several questions together, or add one to the form; nothing is spent."""
+    if form.one("action") == "add":
+        return _planning(name, caller, state, form, None, None)
+    try:
+        reply = datasets.dataset(name, caller, state)
+        body = PlanPreviewBody(**_plan_body(form, reply.budget["kind"]))
+        shown = expected(
+            datasets.preview_plan(name, body, caller, state).model_dump(),
+            approval=reply.approval,
+            may_ask=decide(caller, "ask", name).allowed,
+            key=secrets.token_urlsafe(18),
+        )
+    except (TacitError, ValueError) as error:
+        return _planning(name, caller, state, form, None, form_problem(error))
+    return _planning(name, caller, state, form, shown, None)
+
+
+@router.post("/datasets/{name}/plan/release")
+def release_plan(name: DatasetName, caller: _Asking, state: StateOf, form: FormOf) -> Response:
+    """Ask for the release of several questions together, and go to its page."""
+    try:
+        kind = datasets.dataset(name, caller, state).budget["kind"]
+        body = PlanBody(**_plan_body(form, kind))
+        made = releases.submit_plan(name, body, caller, state, form.one("key")[:200] or None)
+    except (TacitError, ValueError) as error:
+        return _planning(name, caller, state, form, None, form_problem(error))
+    return RedirectResponse(f"/releases/{made.id}?wait=5", status_code=303)
+
+
+def _questions(form: Form) -> list[str]:
+    return [text for text in form.all("sql") if text.strip()]
+
+
+def _plan_body(form: Form, kind: str) -> dict[str, Any]:
+    questions = _questions(form)
+    if not questions:
+        raise Problem("invalid_request", "there is no question", "write one, in SQL")
+    price = _body(form, kind, sql="")
+    members = [MemberBody(sql=text.strip(), question=None, described=None) for text in questions]
+    return {**price, "questions": members, "least": form.one("least") or None}
+
+
+def _planning(
+    name: str,
+    caller: Caller,
+    state: State,
+    form: Form,
+    preview: Mapping[str, Any] | None,
+    wrong: object,
+) -> HTMLResponse:
+    reply = datasets.dataset(name, caller, state).model_dump()
+    kind, most = reply["budget"]["kind"], state.settings.limits.plan_questions
+    written = _questions(form)
+    blank = 1 if written and form.one("action") != "add" else 2
+    questions = [*written, *[""] * min(blank, most - len(written))]
+    given = {
+        "name": name,
+        "home": home_of(name),
+        "protects": protection(reply["protects"]),
+        "whole": bar(reply["budget"], reply["remaining"]),
+        "questions": questions,
+        "full": len(questions) >= most,
+        "most": most,
+        "loss": LOSSES[kind],
+        "amount": form.one("amount") or "0.1",
+        "delta": form.one("delta") if kind == "approximate" else None,
+        "aims": _AIMS,
+        "least": form.one("least"),
+        "tag": form.one("tag"),
+        "preview": preview,
+        "wrong": wrong,
+    }
+    return HTMLResponse(page("plan.html", state.settings.title, caller, given))
 
 
 def _chosen(form: Form, table: str) -> str:

@@ -131,8 +131,10 @@ def _page(one: dict[str, Any], caller: Caller, state: State, wrong: object) -> H
     }
     if given["decide"]:
         given["review"] = _review(str(one["id"]), caller, state)
-    if one.get("answer") is not None:
-        given |= answered(one, _certificate(str(one["id"]), caller, state))
+    if one.get("answer") is not None or one.get("answers") is not None:
+        job = releases.seen(state, caller, str(one["id"]))
+        queries = [answer.question for answer in state.release_service.answers(job) or ()]
+        given |= answered(one, _certificate(str(one["id"]), caller, state), queries)
     if wrong is not None:
         given["wrong"] = wrong
     return HTMLResponse(page("release.html", state.settings.title, caller, given))

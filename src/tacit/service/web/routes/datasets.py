@@ -14,7 +14,7 @@ from tacit.arithmetic.exact import as_fraction
 from tacit.errors import UsageError
 from tacit.report.text import protects_line
 from tacit.service.access import Caller, decide
-from tacit.service.hosting.ask import Ask, preview_of
+from tacit.service.hosting.ask import preview_of
 from tacit.service.hosting.datasets import Hosted
 from tacit.service.hosting.declaring import collusion_words
 from tacit.service.problem import Problem
@@ -24,11 +24,13 @@ from tacit.service.web.routing import (
     Cursor,
     DatasetName,
     Limit,
+    PlanPreviewBody,
     PreviewBody,
     Reply,
+    ask_of,
     needs,
 )
-from tacit.service.web.state import StateOf
+from tacit.service.web.state import State, StateOf
 
 router = APIRouter(tags=["data sets"])
 _Json = dict[str, Any]
@@ -234,10 +236,34 @@ def preview(
     state: StateOf,
 ) -> PreviewReply:
     """Show the cost of a release and its expected errors; free, and no row is read."""
+    return PreviewReply(**previewed(name, body, caller, state))
+
+
+class PlanPreviewReply(PreviewReply):
+    """The cost of a plan, its expected errors, its strategy, and what is free of it."""
+
+    plan: _Json
+
+
+@router.post("/v1/datasets/{name}/plans/preview")
+def preview_plan(
+    name: DatasetName,
+    body: PlanPreviewBody,
+    caller: Annotated[Caller, Depends(needs("preview", on="name"))],
+    state: StateOf,
+) -> PlanPreviewReply:
+    """Show the errors of several questions together and one by one; free, and no row is read."""
+    return PlanPreviewReply(**previewed(name, body, caller, state))
+
+
+def previewed(
+    name: str, body: PreviewBody | PlanPreviewBody, caller: Caller, state: State
+) -> dict[str, Any]:
+    """Return the preview of a question or a plan, on record."""
     hosted = state.datasets.of(name)
     notes = (collusion_words(hosted.owner), state.refreshes.describe(name, None))
     level = body.confidence
-    ask = Ask.from_json(body.to_fields())
+    ask = ask_of(body, state)
     reply = preview_of(
         ask,
         hosted,
@@ -246,11 +272,11 @@ def preview(
         confidence=None if level is None else str(level),
         notes=notes,
         hides=lambda key: state.release_service.hides(hosted, caller, key),
-        free=lambda question: state.release_service.free.errors(hosted, caller, question, ask.tag),
+        free=lambda asked: state.release_service.free.errors(hosted, caller, asked, ask.tag),
     )
     details = {"cost": reply["cost"]}
     state.batch_writer.acted("previewed", caller, dataset=name, details=details)
-    return PreviewReply(**reply)
+    return reply
 
 
 def _item(hosted: Hosted) -> DatasetItem:

@@ -15,7 +15,7 @@ from tacit.service.access import Caller, decide, demand
 from tacit.service.hosting.ask import (
     ENDINGS,
     FORMATS,
-    Ask,
+    MAX_QUESTIONS,
     Form,
     answer_json,
     as_bytes,
@@ -24,8 +24,19 @@ from tacit.service.hosting.ask import (
 )
 from tacit.service.jobs.queue import STATES, Job, JobScope
 from tacit.service.problem import Problem
-from tacit.service.web.routing import AskBody, Body, Cursor, DatasetName, Limit, Reply, needs
+from tacit.service.web.routing import (
+    AskBody,
+    Body,
+    Cursor,
+    DatasetName,
+    Limit,
+    PlanBody,
+    Reply,
+    ask_of,
+    needs,
+)
 from tacit.service.web.state import State, StateOf
+from tacit.tables.release.answer import Answer
 
 router = APIRouter(tags=["releases"])
 
@@ -67,6 +78,7 @@ class Release(Reply):
     decided_at: float | None
     reason: str | None
     answer: dict[str, Any] | None
+    answers: list[dict[str, Any]] | None
     error: dict[str, Any] | None
     links: dict[str, str]
 
@@ -117,7 +129,28 @@ def submit(
     once: _Once = None,
 ) -> Submitted:
     """Ask for a release: it is charged now, or when it is approved, and shown at a tick."""
-    job = state.release_service.submit(name, caller, Ask.from_json(body.to_fields()), once)
+    return _submitted(name, body, caller, state, once)
+
+
+@router.post("/v1/datasets/{name}/plans", status_code=202)
+def submit_plan(
+    name: DatasetName,
+    body: PlanBody,
+    caller: Annotated[Caller, Depends(needs("ask", on="name"))],
+    state: StateOf,
+    once: _Once = None,
+) -> Submitted:
+    """Ask several questions together, as one release under one charge.
+
+    It is approved, waited for and shown as any release; `answers` has one for each question.
+    """
+    return _submitted(name, body, caller, state, once)
+
+
+def _submitted(
+    name: str, body: AskBody | PlanBody, caller: Caller, state: State, once: str | None
+) -> Submitted:
+    job = state.release_service.submit(name, caller, ask_of(body, state), once)
     now = state.clock()
     return Submitted(
         id=job.id,
@@ -190,6 +223,9 @@ _Words = Annotated[list[str], Query(max_length=100, description="as NAME=VALUE; 
 _Labels = Annotated[
     list[str], Query(max_length=100, description="of the statistics to publish; default all")
 ]
+_Number = Annotated[
+    int | None, Query(ge=1, le=MAX_QUESTIONS, description="of a plan: which question, from 1")
+]
 
 
 @router.get("/v1/releases/{release}/answer", response_model=None)
@@ -207,6 +243,7 @@ def answer(
     names: bool = False,
     time: _Word = None,
     labels: _Labels = [],  # noqa: B006
+    question: _Number = None,
 ) -> Response:
     """Give the answer in the format that `format` or the Accept header names.
 
@@ -215,6 +252,8 @@ def answer(
     site=REF_AREA, and `constants`, such as FREQ=A; `names` adds columns of names.  JSON-stat and
     PC-Axis take the `time` column, and all three take `labels`.  CSVW is a ZIP archive of a CSV
     file and its metadata.
+
+    Of a plan `question` chooses one; without it JSON has the answers to all.
     """
     chosen = format or format_of(request.headers.get("accept"))
     if chosen not in FORMATS:
@@ -224,16 +263,40 @@ def answer(
         options = publish_options(
             chosen, structure, dataflow, ids, constants, names, time, labels, form
         )
-    released = state.release_service.answer(_done(state, seen(state, caller, release)))
+    job = _done(state, seen(state, caller, release))
+    answers = state.release_service.answers(job)
     proof = f"/v1/releases/{release}/certificate"
     headers = {"Link": f'<{proof}>; rel="describedby"; type="application/json"'}
+    if answers is not None and question is None and chosen == "json":
+        every = {"answers": [_table(one, form) for one in answers]}
+        return Response(json.dumps(every, allow_nan=False), 200, headers, FORMATS["json"])
+    released = _one_of(state, job, answers, question)
     if chosen == "json":
-        table = answer_json(released) if form == "wide" else released.to_dict(form="long")
+        table = _table(released, form)
         return Response(json.dumps(table, allow_nan=False), 200, headers, FORMATS["json"])
-    name = f"release-{release[:8]}{ENDINGS.get(chosen, f'.{chosen}')}"
+    part = "" if question is None else f"-{question}"
+    name = f"release-{release[:8]}{part}{ENDINGS.get(chosen, f'.{chosen}')}"
     headers["Content-Disposition"] = f'attachment; filename="{name}"'
     content = as_bytes(released, chosen, form, options)
     return Response(content, media_type=FORMATS[chosen], headers=headers)
+
+
+def _table(answer: Answer, form: Form) -> dict[str, Any]:
+    return answer_json(answer) if form == "wide" else answer.to_dict(form="long")
+
+
+def _one_of(state: State, job: Job, answers: list[Answer] | None, question: int | None) -> Answer:
+    """Return the answer to a question of a plan, or that to the only question."""
+    if answers is None and question in (None, 1):
+        return state.release_service.answer(job)
+    count = 1 if answers is None else len(answers)
+    if answers is None or question is None or question > count:
+        raise Problem(
+            "invalid_request",
+            f"the release answers {count} question{'s' if count > 1 else ''}",
+            "choose one: question=1" if count == 1 else f"choose one, question=1 to {count}",
+        )
+    return answers[question - 1]
 
 
 @router.get("/v1/releases/{release}/certificate", response_model=None)
@@ -359,7 +422,9 @@ def shown_release(state: State, job: Job, with_answer: bool = False) -> Release:
     links = {"self": here}
     if shown == "done":
         links |= {"answer": f"{here}/answer", "certificate": f"{here}/certificate"}
-    released = state.release_service.answer(job) if with_answer and shown == "done" else None
+    answered = with_answer and shown == "done"
+    answers = state.release_service.answers(job) if answered else None
+    released = state.release_service.answer(job) if answered and answers is None else None
     return Release(
         id=job.id,
         dataset=job.dataset,
@@ -384,6 +449,9 @@ def shown_release(state: State, job: Job, with_answer: bool = False) -> Release:
         decided_at=job.decided,
         reason=job.reason,
         answer=None if released is None else answer_json(released),
+        answers=None
+        if answers is None
+        else [{**answer_json(one), "described": one.question} for one in answers],
         error=None if error is None else error["error"],
         links=links,
     )
