@@ -391,3 +391,8 @@ def test_check_asks_about_values_that_look_like_codes(tmp_path):
     assert asked.to_json()["missing"] == asked.missing
     assert "--missing 'age=98,99' --missing 'kids=-9,-1' --missing 'pay=Refused'" in str(asked)
     assert "Eve" not in str(asked)
+
+
+def test_a_table_that_is_open_takes_no_more_codes(table):
+    with open_source(table) as source, pytest.raises(UsageError, match="this one is open"):
+        open_source(source, missing={"age": [9]})

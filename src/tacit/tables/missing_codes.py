@@ -148,7 +148,7 @@ def with_missing(
 
 def _is_code_sql(column: Column, codes: Sequence[Code], schema: Schema, d: Dialect) -> str:
     """Return the SQL of whether a cell is a code; empty where none can be."""
-    numbers = [code for code in codes if not isinstance(code, str)]
+    numbers: list[Any] = [code for code in codes if not isinstance(code, str)]
     words = [code for code in codes if isinstance(code, str)]
     kind, name = column.kind, column.name
     if kind == "missing":
@@ -180,7 +180,7 @@ def _refuse(codes: Iterable[Code], name: str, why: str) -> None:
 
 
 def _text_sql(
-    name: str, cell: str, numbers: Sequence[Code], words: Sequence[str], d: Dialect
+    name: str, cell: str, numbers: Sequence[Any], words: Sequence[str], d: Dialect
 ) -> str:
     """Return whether text is a code: equal as a number to a number, as text to a word."""
     tests = []

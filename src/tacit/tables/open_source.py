@@ -237,9 +237,11 @@ def open_source(
     Source('people.csv', age: undeclared, sex: undeclared)
     >>> folder.cleanup()
     """
-    if isinstance(source, Source):
-        return source
     codes = missing_codes(read.pop("missing", None))
+    if isinstance(source, Source):
+        if codes:
+            raise UsageError("missing= belongs where the table is opened, and this one is open")
+        return source
     csv: CsvOptions = read
     if table is not None and not (isinstance(table, str) and table):
         raise UsageError(f"table= is the name of a table, as text, not {shown_value(table)}")
