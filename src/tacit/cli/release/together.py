@@ -17,6 +17,7 @@ from tacit.cli.shared.options import (
     SourceOptions,
     Text,
     Texts,
+    TimedFormatOptions,
     argument,
     flag,
     options,
@@ -64,6 +65,7 @@ def together(
     price: PriceOptions,
     budget: BudgetOptions,
     output: OutputOptions,
+    published: TimedFormatOptions,
     server: ServerOptions,
 ) -> None:
     """Ask several questions in SQL as one plan: less error than one by one, under one charge.
@@ -75,7 +77,7 @@ def together(
     if not ask.preview:
         if ask.page is not None:
             raise UsageError("--page shows a plan before it is released: give it with --preview")
-        publish(job, output)
+        publish(job, output, published)
         return
     check_files(None, () if ask.page is None else (ask.page,))
     show_previews(job, PreviewOptions(sizes=ask.sizes, json=output.json))
