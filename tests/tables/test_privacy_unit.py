@@ -6,7 +6,6 @@ import copy
 import itertools
 import json
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from tacit.accounting.ledger import on_account_of
 from tacit.cli import run
 from tacit.errors import BudgetError, DataSourceError, TacitError, UsageError
 from tacit.tables.privacy_unit import PersonUnit
-from tacit.tables.question import charge_of, check_release, pay, recorded_answer
+from tacit.tables.question import charge_of, check_release, recorded_answer
 from tacit.tables.release.release import Collector, ValidatedPlans
 from tacit.tables.replan import of_certificate
 from tacit.tables.session import PaidSession
@@ -183,17 +182,20 @@ def test_what_is_tried_on_no_rows_is_refused_and_costs_nothing(
     session: tc.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     question = session.agg(n=tc.count())
-    check_release(question, epsilon="1/2")
+    check_release(question, charge_of(question, epsilon="1/2"))
     with pytest.raises(BudgetError):
-        check_release(question, epsilon=2)
+        check_release(question, charge_of(question, epsilon=2))
     with pytest.raises(UsageError):
-        check_release(question)
+        check_release(question, charge_of(question))
 
     def refuse(*_: object) -> None:
         raise DataSourceError("no such column")
 
     monkeypatch.setattr(ValidatedPlans, "check", refuse)
-    for ask in (partial(check_release, question), question.release):
+    for ask in (
+        lambda **price: check_release(question, charge_of(question, **price)),
+        question.release,
+    ):
         with pytest.raises(DataSourceError, match="no such column; nothing was spent"):
             ask(epsilon="1/2")
     assert session.spent.is_nothing
@@ -201,8 +203,8 @@ def test_what_is_tried_on_no_rows_is_refused_and_costs_nothing(
 
 def test_what_is_paid_is_released_later_under_that_charge(session: tc.Session) -> None:
     question = session.agg(n=tc.count())
-    pay(question, epsilon="1/2")
-    pay(question, epsilon="1/2")
+    charge_of(question, epsilon="1/2").pay()
+    charge_of(question, epsilon="1/2").pay()
     assert session.spent == tc.epsilon("1/2")
     assert (
         charge_of(question, epsilon="1/2").look().is_charged,
@@ -211,12 +213,12 @@ def test_what_is_paid_is_released_later_under_that_charge(session: tc.Session) -
         True,
         False,
     )
-    check_release(question, epsilon="1/2")
+    check_release(question, charge_of(question, epsilon="1/2"))
     assert recorded_answer(question, epsilon="1/2") is None
     answer = question.release(epsilon="1/2")
     assert session.spent == tc.epsilon("1/2")
     with pytest.raises(BudgetError):
-        pay(question, epsilon=1)
+        charge_of(question, epsilon=1).pay()
     found = recorded_answer(question, epsilon="1/2")
     assert found is not None
     assert (found.to_dict(), found.replayed) == (answer.to_dict(), True)
@@ -254,7 +256,7 @@ def test_a_key_is_of_the_question_and_its_price(session: tc.Session) -> None:
 def test_on_account_of_somebody_the_balance_is_that_of_the_charge(session: tc.Session) -> None:
     ada = PaidSession(session, on_account_of(session.ledger, "analyst:ada"), {})
     question = ada.agg(n=tc.count())
-    pay(question, epsilon="1/2")
+    charge_of(question, epsilon="1/2").pay()
     session.agg(n=tc.count()).release(epsilon="1/4")
     certificate = question.release(epsilon="1/2").certificate
     assert certificate.body["spent"]["remaining"] == tc.epsilon("1/2").to_json()

@@ -156,6 +156,11 @@ class Database:
         with _hidden_errors(), self._single.connect() as run:
             return run.execute(query, values).all()
 
+    def mapping(self, query: sa.Select[*tuple[Any, ...]], **values: Any) -> sa.RowMapping | None:
+        """Return the first row of a query by the names of its columns, or None."""
+        with _hidden_errors(), self._single.connect() as run:
+            return run.execute(query, values).mappings().first()
+
     def scalar(self, query: sa.Select[*tuple[Any, ...]], **values: Any) -> Any:
         """Return the first column of the first row of a query; None where it has no row."""
         rows = self.rows(query, **values)

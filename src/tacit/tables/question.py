@@ -699,29 +699,13 @@ def question_parts(question: Question) -> QuestionParts:
 # What a service does with a question apart from releasing it: functions, as no analyst needs them.
 
 
-def check_release(question: Question, **price: Unpack[Price]) -> None:
+def check_release(question: Question, charge: QueryCharge) -> None:
     """Check whether a release would be refused, without reading a row or spending.
 
     Raises:
         BudgetError, UsageError, DataSourceError: as :meth:`Question.release`; nothing was spent.
     """
-    check_charge(question, charge_of(question, **price))
-
-
-def check_charge(question: Question, charge: QueryCharge) -> None:
-    """Check a charge of a question, as :func:`check_release` does."""
     _tried(question._table, charge, charge.entry)
-
-
-def pay(question: Question, **price: Unpack[Price]) -> None:
-    """Charge what a release would, without releasing yet; do nothing if it was charged.
-
-    Raises:
-        BudgetError: more than remains; nothing was spent.
-        UsageError: as :meth:`Question.release`.
-        LedgerError: the ledger cannot be written; nothing was spent.
-    """
-    charge_of(question, **price).pay()
 
 
 def recorded_answer(question: Question, **price: Unpack[Price]) -> Answer | None:

@@ -51,7 +51,7 @@ from tacit.service.problem import Problem
 from tacit.service.settings import Settings
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
-from tacit.tables.question import charge_of, check_release, pay
+from tacit.tables.question import charge_of, check_release
 from tacit.tables.release import release as charge
 from tacit.tables.release import release as releases
 
@@ -324,8 +324,8 @@ def test_a_request_does_not_wait_for_the_engine_of_the_workers(open_folder: Any)
         session = hosted.session(EVE, dry_run=True)
         question = session.join("patients").agg(age=tc.mean("age"))
         question.preview(epsilon=1)
-        check_release(question, epsilon=1)
-        pay(question, epsilon=1)
+        check_release(question, charge_of(question, epsilon=1))
+        charge_of(question, epsilon=1).pay()
         asked.set()
 
     with working.dry_run():  # which holds the engine, as a query does
@@ -546,7 +546,8 @@ def test_a_question_takes_as_much_work_as_if_nobody_had_asked_it(
     for caller in CALLERS:
         work.clear()
         preview_of(ask, hosted, caller)
-        check_release(ask.question(hosted, caller), **ask.price)
+        question = ask.question(hosted, caller)
+        check_release(question, charge_of(question, **ask.price))
         took.append(list(work))
     assert took[0]
     assert "tried" in took[0]

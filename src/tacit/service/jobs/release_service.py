@@ -24,7 +24,7 @@ from tacit.tables.plan.query import Query
 from tacit.tables.question import (
     Question,
     charge_of,
-    check_charge,
+    check_release,
     question_parts,
     recorded_answer,
 )
@@ -260,7 +260,7 @@ class ReleaseService:
         approved_later = how.approval and not answered
         if not cost.is_nothing:
             hosted.require(caller, cost)
-            check_charge(question, charge)
+            check_release(question, charge)
         values = self._values(hosted, caller, ask, asked, once)
         values |= {
             "cost": json.dumps(cost.to_json()),
@@ -368,7 +368,7 @@ class ReleaseService:
         if job.state != "waiting":
             raise _decided(job.shown(self._clock()))
         question, _, charge = self._unchanged(job, self._hosted(job.dataset))
-        check_charge(question, charge)
+        check_release(question, charge)
         now = self._clock()
         decided = {"decided_by": caller.name, "decided": now, "started": now, "state": "queued"}
         approved = self._changed(job, caller, ("waiting",), "release_approved", decided, charge.pay)

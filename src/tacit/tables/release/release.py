@@ -234,7 +234,13 @@ class Charge(Generic[P]):
         return plan
 
     def pay(self) -> None:
-        """Charge what a release would, without releasing yet; do nothing if it was charged."""
+        """Charge what a release would, without releasing yet; do nothing if it was charged.
+
+        Raises:
+            BudgetError: more than remains; nothing was spent.
+            UsageError: as :meth:`~tacit.tables.Question.release`.
+            LedgerError: the ledger cannot be written; nothing was spent.
+        """
         # The time of the charge does not depend on the engine, which runs no query here.  A later
         # release uses this charge.
         if self.entry is None:
