@@ -135,6 +135,29 @@ def test_types_have_kinds_and_what_has_no_grid_is_refused(spark):
             assert found[0][0] == (name != "none")
 
 
+@pytest.mark.parametrize("setting", [{}, {"spark.sql.readSideCharPadding": "false"}])
+def test_a_text_of_fixed_length_has_no_blanks_at_its_end(spark, setting):
+    """It was counted as 0 by the key that Spark and PostgreSQL compare it with."""
+    spark.sql("drop table if exists fixed")
+    spark.sql("create table fixed (c char(5), v varchar(5)) using parquet")
+    for name, value in setting.items():
+        spark.conf.set(name, value)
+    try:
+        spark.sql("insert into fixed values ('a', 'a'), ('b ', 'b '), (' a', ''), (null, null)")
+        for given in ((spark, "fixed"), (spark.table("fixed").where("true"),)):
+            with open_source(*given) as source:
+                for name, keys in (("c", ["a", "b", " a", "b ", None]), ("v", ["a", "b ", "b"])):
+                    query = Query(source, OneRowEach(), by={"k": col(name)}, keys=keys)
+                    found = query.run([Rows()]).of(Rows()).tolist()
+                    assert found == ([1, 1, 1, 0, 1] if name == "c" else [1, 1, 0])
+                equal = Query(source, OneRowEach(), where=col("c") == "a")
+                assert equal.run([Rows()]).of(Rows()).tolist() == [1]
+    finally:
+        for name in setting:
+            spark.conf.unset(name)
+        spark.sql("drop table fixed")
+
+
 def test_instants_are_read_in_utc_whatever_the_zone_of_the_session(spark):
     micros = [0, -1, 86_399_999_999, 86_400_000_000, -(1 << 63), (1 << 63) - 1, None]
     rows = spark.createDataFrame([(m,) for m in micros], "m bigint")

@@ -132,7 +132,30 @@ def test_numbers_of_an_undeclared_column_are_warned_of_before_the_charge(session
         question.release(epsilon=10**4)  # a recorded answer is no news
         meant = session.with_columns(y=tc.col("x").cast(float))
         meant.agg(tc.mean("y", 0, 100), tc.count()).release(epsilon=1)
-        session.filter(tc.col("x") > 3).agg(tc.count_distinct("site")).release(epsilon=1)
+        sites = session.agg(tc.count_distinct("site"))
+        sites.filter(tc.col("x").cast(float) > 3, tc.col("day") > "2024-01-01").release(epsilon=1)
+
+
+def test_a_filter_by_a_number_is_warned_of_as_a_statistic_is(session):
+    x = tc.col("x")
+    computed = session.with_columns(big=tc.when(x > 3).then("yes").otherwise("no"))
+    asked = {
+        "filter": session.filter(x > 3).agg(tc.count()),
+        "equal": session.filter((tc.col("site") == "a") | (x == 12)).agg(tc.count()),
+        "group": computed.group_by("big", keys=["yes"]).agg(tc.count()),
+        "plan": session.plan([session.filter(x > 3).agg(tc.count())]),
+        "one of": session.filter(x.is_in([3, 12])).agg(tc.count_people()),
+    }
+    for name, question in asked.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", DataSourceWarning)
+            with pytest.raises(DataSourceWarning, match=r"^x was never declared to hold numbers"):
+                question.release(epsilon=1)
+        assert session.remaining == tc.epsilon(10**5), name
+    keys = session.group_by("x", keys=[12]).agg(n=tc.count())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataSourceWarning)
+        assert round(keys.release(epsilon=10**4).column("n")["value"][0]) == 1  # named by its key
 
 
 def test_a_declared_column_is_refused_by_its_type_or_read_without_a_warning(tmp_path):
@@ -162,6 +185,12 @@ def test_times_with_an_offset_are_counted_and_undeclared_ones_are_warned_of(sess
     )
     said = "day is not declared: a cell is read as a time such as 2024-12-31 18:30"
     assert said in str(counter.preview())
+    filtered = session.filter(tc.col("x") > 3)
+    over_time = filtered.count_over_time(
+        "day", start="2024-01-01", every="1d", periods=2, epsilon=1
+    )
+    with pytest.warns(DataSourceWarning, match="x was never declared to hold numbers"):
+        over_time.update(now="2024-01-03")
     with pytest.warns(DataSourceWarning, match="day was never declared to hold times"):
         answer = counter.update(now="2024-01-03")
     counts = answer.to_pandas().iloc[:, 1].tolist()

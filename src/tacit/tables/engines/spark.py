@@ -471,7 +471,8 @@ def _drop_all(session: Any, views: set[str]) -> None:
 
 # Open a table for Spark: a DataFrame, or a table that a session knows.
 #
-# Text is compared by its bytes, whatever its collation. Columns keep their names and their types,
+# Text is compared by its bytes, whatever its collation; ``char(n)`` without the blanks at its
+# end, as in PostgreSQL. Columns keep their names and their types,
 # except for times: a ``timestamp`` is an instant, which Spark would show in the zone of the
 # session, and is read as the time in UTC, so that no setting moves it to another day.
 
@@ -486,6 +487,7 @@ _KINDS = {
     "boolean": "boolean",
     "void": "missing",
 }
+_LENGTH = "__CHAR_VARCHAR_TYPE_STRING"  # where Spark notes char(n) and varchar(n)
 _MILLIS = (
     "is computed from times in milliseconds in Parquet files, and a far one among them would end "
     "every question: open the files as they are, as in tc.Session(spark.read.parquet('visits'), "
@@ -604,7 +606,11 @@ def _describe(relation: str, engine: SparkEngine) -> Schema:
 def _inspected(session: Any, relation: str) -> tuple[bool, list[tuple[str, str]]]:
     """Return whether a relation never ends, and the names and types of its columns."""
     frame = session.sql(f"select * from {relation}")
-    fields = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
+    # the type that a table declares; that of its frame is string
+    fields = [
+        (field.name, str((field.metadata or {}).get(_LENGTH) or field.dataType.simpleString()))
+        for field in frame.schema.fields
+    ]
     return bool(frame.isStreaming), fields
 
 
@@ -619,6 +625,8 @@ def _column(name: str, declared: str) -> Column:
         kind, reads = "text", "({x} collate UTF8_BINARY)"
     if re.fullmatch(r"(var)?char\(\d+\)", declared):
         kind = "text"
+        # Spark fills with blanks up to n, or does not, by a setting; it compares without them
+        reads = "rtrim({x})" if declared.startswith("char") else reads
     decimals = re.fullmatch(r"decimal\(\d+,(\d+)\)", declared)
     if decimals:
         kind = "decimal" if int(decimals[1]) else "integer"

@@ -302,8 +302,8 @@ def _endless(numbers: Mapping[str, Sequence[float | None]]) -> dict[str, tuple[f
 # What a reader of a preview should know next to the errors, and what is warned of before a charge.
 #
 # An undeclared column has no type that could be refused, so that its readings are stated: by the
-# preview, and, where a statistic takes it for numbers, by a warning before the charge.  Both follow
-# from the question and the declared kinds alone.
+# preview, and, where a statistic or a filter takes it for numbers, by a warning before the charge.
+# Both follow from the question and the declared kinds alone.
 
 
 # How a cell of an undeclared column is read; where it is text there is nothing to say.
@@ -413,9 +413,14 @@ def warn_of_budget(budget: Budget | None, size: int | None) -> None:
 
 
 def warn_if_undeclared(plan: Plan) -> None:
-    """Warn of a statistic of numbers of a column that was never declared to hold such."""
+    """Warn of numbers that are asked of a column that was never declared to hold such."""
     # Whether its cells are numbers is not known before they are paid for, so it cannot be refused.
-    numbers = [pair for value in _numbers(plan) for pair in readings_in(value)]
+    _warn_of_numbers([*_numbers(plan), *_conditions(plan.query)])
+
+
+def _warn_of_numbers(values: Iterable[Expression]) -> None:
+    """Warn of undeclared columns that statistics, filters or computed groups take for numbers."""
+    numbers = [pair for value in values for pair in readings_in(value)]
     names = list(dict.fromkeys(name for name, reading in numbers if reading == "read_numeric"))
     if names:
         _warn(
@@ -426,7 +431,8 @@ def warn_if_undeclared(plan: Plan) -> None:
 
 
 def warn_of_periods(query: Query, line: Timeline) -> None:
-    """Warn of periods of a column that was never declared to hold times."""
+    """Warn of periods of a column that was never declared to hold times, and of its filters."""
+    _warn_of_numbers(_conditions(query))
     if _timed(query, line):
         _warn(
             f"{_never([line.column])} times: a row whose cell is not {_READS[line.reading]} is in "
