@@ -23,7 +23,7 @@ RULES := tests/house
 # Constraints in the environment hold for what builds Tacit too (by the second name since pip 25.3).
 INSTALL := PIP_CONSTRAINT="$(strip $(PIP_CONSTRAINT) $(CONSTRAINTS))" \
   PIP_BUILD_CONSTRAINT="$(strip $(PIP_BUILD_CONSTRAINT) $(CONSTRAINTS))" \
-  $(BIN)/python -m pip install --quiet --prefer-binary --no-compile --editable
+  $(BIN)/python -m pip install --quiet --prefer-binary --no-compile
 # Old releases of matplotlib call what newer ones of pyparsing warn of: .ci/oldest.txt has an old one,
 # but none that imports what Python 3.11 warns of.
 # Run by "make lock" alone: pip reads the files that uv writes, on every system and Python.
@@ -69,27 +69,28 @@ $(DEMO_READY): pyproject.toml $(CONSTRAINTS)
 	  { rm -rf $(VENV) && $(PYTHON) -m venv --without-pip $(VENV) && \
 	    $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; } || \
 	  { rm -rf $(VENV); echo "cannot make $(VENV); on Debian or Ubuntu: apt-get install python3-venv" >&2; exit 1; }
-	$(INSTALL) ".[page]"
+	$(INSTALL) --editable ".[page]"
 	@touch $@
 
+# Tacit is installed by now, so of these only the packages are: it is not built a second time.
 $(TEST_READY): $(DEMO_READY)
-	$(INSTALL) ".[test]"
+	$(INSTALL) "tacit-dp[test]"
 	@touch $@
 
 $(CHECK_READY): $(TEST_READY)
-	$(INSTALL) ".[check]"
+	$(INSTALL) "tacit-dp[check]"
 	@touch $@
 
 $(ENGINES_READY): $(TEST_READY)
-	$(INSTALL) ".[engines]"
+	$(INSTALL) "tacit-dp[engines]"
 	@touch $@
 
 $(DOCS_READY): $(DEMO_READY)
-	$(INSTALL) ".[docs]"
+	$(INSTALL) "tacit-dp[docs]"
 	@touch $@
 
 $(BENCH_READY): $(TEST_READY)
-	$(INSTALL) ".[bench]"
+	$(INSTALL) "tacit-dp[bench]"
 	@touch $@
 
 setup: $(TEST_READY)

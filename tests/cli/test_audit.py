@@ -96,6 +96,16 @@ def sample(cases: list, fast: int, full: int) -> list:
     return [pytest.param(*case, marks=marks.get(place, ())) for place, case in enumerate(cases)]
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Of the odd values, make the slow cases only for a run that has them: they are 14,000."""
+    if metafunc.definition.name not in ODD:
+        return
+    names, cases = ODD[metafunc.definition.name]
+    if "not slow" in metafunc.config.option.markexpr:
+        cases = [case for case in cases if pytest.mark.slow not in case.marks]
+    metafunc.parametrize(names, cases)
+
+
 FIELDS = [(name, odd) for name in plans() for odd in VALUES]
 # A page that is sent is a server that waits, and the demo takes seconds.
 FLAGS = [
@@ -105,6 +115,10 @@ FLAGS = [
     for odd in TEXTS
     if words != "demo" and place != "--send-to"
 ]
+ODD = {
+    "test_a_field_of_a_plan": (("name", "odd"), sample(FIELDS, 6, 54)),
+    "test_a_flag": (("words", "place", "odd"), sample(FLAGS, 2, 90)),
+}
 
 
 def answered(done) -> None:
@@ -113,16 +127,14 @@ def answered(done) -> None:
     assert done.code == 0 or done.err
 
 
-@pytest.mark.few(4)
-@pytest.mark.parametrize(("name", "odd"), sample(FIELDS, 20, 40))
+@pytest.mark.few(1)
 def test_a_field_of_a_plan(tacit, folder: Path, name: str, odd: str) -> None:
     text = plans()[name].replace("@", VALUES[odd])
     (folder / "plan.toml").write_text(text, encoding="utf-8")
     answered(tacit("preview --plan plan.toml"))
 
 
-@pytest.mark.few(12)
-@pytest.mark.parametrize(("words", "place", "odd"), sample(FLAGS, 12, 80))
+@pytest.mark.few(1)
 def test_a_flag(tacit, folder: Path, words: str, place: str, odd: str) -> None:
     for before in (
         f"release {COMMANDS['release']} --certificate kept.json",

@@ -21,6 +21,9 @@ SETTINGS = {
     "spark.driver.memory": "768m",
     "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss4m",
     "spark.log.level": "OFF",
+    # Of 100 by default: the laws ask 600 questions of each file, and to compile one takes longer
+    # than to answer it.
+    "spark.sql.codegen.cache.maxEntries": "2000",
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
