@@ -20,7 +20,7 @@ from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import Amount, Price, min_epsilon, priced, read_confidence
 from tacit.tables.plan.query import Declared, Query, Unit
 from tacit.tables.query.joins import MOST_ROWS, Join
-from tacit.tables.question import AskedTable, Asking
+from tacit.tables.question import QueryableTable, QuestionBase
 from tacit.tables.reading import DEFAULT_READING
 from tacit.tables.release.answer import AS_IT_IS, Answer, Arrangement
 from tacit.tables.release.opened_table import On, OtherTable, beside, joined_columns, requested_join
@@ -32,7 +32,7 @@ _WAIT = 30  # the seconds that one request waits for the tick
 _OVER = ("done", "failed", "refused", "cancelled")
 
 
-class Job:
+class RemoteJob:
     """A release: asked, and answered at a tick of the public clock.
 
     Attributes:
@@ -300,12 +300,12 @@ class _Sent:
         *,
         total: Number | None = None,
         tag: str | None = None,
-    ) -> Job:
+    ) -> RemoteJob:
         """Ask for a release, and return at once; arguments and errors as of :meth:`release`."""
         price = Price(epsilon=epsilon, delta=delta, rho=rho, total=total, tag=tag)
         at, body = self._at, {**self._payload(), **_exact(price)}
         made = at.transport.post(f"{at.path}/releases", body, key=secrets.token_urlsafe(18))
-        return Job(at.transport, made)
+        return RemoteJob(at.transport, made)
 
     def free_answer(self, *, tag: str | None = None) -> Answer | None:
         """Return the answer where it follows from releases that one may see; never spends.
@@ -328,7 +328,7 @@ class _Sent:
             return None
         at, body = self._at, _given({**self._payload(), "free": True, "tag": tag})
         made = at.transport.post(f"{at.path}/releases", body, key=secrets.token_urlsafe(18))
-        return Job(at.transport, made).result()
+        return RemoteJob(at.transport, made).result()
 
     def free_errors(self, *, tag: str | None = None) -> dict[str, float] | None:
         """Return the standard errors that :meth:`free_answer` would have; None as there.
@@ -360,7 +360,7 @@ class _Sent:
         return at.transport.post(f"{at.path}/preview", _given(body))
 
 
-class RemoteQuestion(Asking, _Sent):
+class RemoteQuestion(QuestionBase, _Sent):
     """A question to a data set of a service; it spends nothing until it is released."""
 
     def __init__(
@@ -465,7 +465,7 @@ def _exact(price: Price) -> dict[str, Any]:
 # A data set of a service, asked as a session is asked.
 
 
-class RemoteTable(AskedTable[RemoteQuestion]):
+class RemoteTable(QueryableTable[RemoteQuestion]):
     """A table of a data set that a service hosts.
 
     What is public of it (columns, bounds, keys, whom it protects) is read once; the budget is read
@@ -535,10 +535,12 @@ class RemoteTable(AskedTable[RemoteQuestion]):
         """
         return RemoteSql(self._hosted, text)
 
-    def history(self) -> list[Job]:
+    def history(self) -> list[RemoteJob]:
         """Return the releases that the holder of the token may see."""
         at = self._hosted
-        return [Job(at.transport, one) for one in pages(at.transport, "/v1/releases", at.name)]
+        return [
+            RemoteJob(at.transport, one) for one in pages(at.transport, "/v1/releases", at.name)
+        ]
 
     def _question(self) -> RemoteQuestion:
         return RemoteQuestion(self._hosted, *self._hosted.question(self._name))

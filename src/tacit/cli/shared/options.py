@@ -258,7 +258,7 @@ class OutputOptions:
 
 
 @dataclass(frozen=True)
-class ServerOptions:
+class RemoteOptions:
     """A service and its token; the table is then the name of a data set."""
 
     server: Text = _server(

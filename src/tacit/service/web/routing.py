@@ -33,20 +33,20 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Reply(BaseModel):
+class ReplyModel(BaseModel):
     """A reply of the service."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class _Error(Reply):
+class _Error(ReplyModel):
     code: str
     message: str
     remedy: str
     details: dict[str, Any]
 
 
-class ErrorBody(Reply):
+class ErrorBody(ReplyModel):
     """The one shape of every error."""
 
     error: _Error

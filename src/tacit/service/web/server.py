@@ -43,7 +43,7 @@ from tacit.service.web.routes import (
     releases,
 )
 from tacit.service.web.routing import ErrorBody, cookie_name, declared_right, signed_in
-from tacit.service.web.state import State
+from tacit.service.web.state import ServiceState
 
 # The description of the API: what the framework writes, with what it cannot know.
 #
@@ -145,8 +145,8 @@ ROUTERS: tuple[APIRouter, ...] = (
 LARGE = ("/v1/collections/",)
 
 
-def create_app(given: Settings | State) -> FastAPI:
-    state = given if isinstance(given, State) else State(given)
+def create_app(given: Settings | ServiceState) -> FastAPI:
+    state = given if isinstance(given, ServiceState) else ServiceState(given)
 
     @asynccontextmanager
     async def running(_app: FastAPI) -> AsyncIterator[dict[str, int]]:
@@ -317,9 +317,9 @@ def _end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def run(given: Settings | State, server: ServerOptions) -> None:
+def run(given: Settings | ServiceState, server: ServerOptions) -> None:
     """Serve until the process is stopped."""
-    settings = given.settings if isinstance(given, State) else given
+    settings = given.settings if isinstance(given, ServiceState) else given
     server.refuse_plain(settings)
     options = _options(settings, server)
     configure()
@@ -327,7 +327,7 @@ def run(given: Settings | State, server: ServerOptions) -> None:
         uvicorn.run(create_app(given), **options)
         return
     # What cannot be opened is reported once, and not by every process.
-    (given if isinstance(given, State) else State(given)).close()
+    (given if isinstance(given, ServiceState) else ServiceState(given)).close()
     os.environ[_FOLDER] = str(Path(settings.folder).resolve())
     uvicorn.run(
         "tacit.service.web.server:application", factory=True, workers=server.processes, **options

@@ -45,7 +45,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparedPlan:
     """All answers of a plan, at a loss."""
 
     loss: Budget
@@ -53,7 +53,7 @@ class Comparison:
     answers: tuple[Compared, ...]
 
 
-def compared(plan: Merged, queries: Sequence[Query], loss: Budget, rows: int) -> Comparison:
+def compared(plan: Merged, queries: Sequence[Query], loss: Budget, rows: int) -> ComparedPlan:
     """Return the errors of a plan next to those of the best split of the loss one by one."""
     # Every answer has an even share of the loss; the counts share what they have together, each in
     # proportion to the square root of its weighted total squared error (rho), or to its cube root
@@ -97,7 +97,7 @@ def compared(plan: Merged, queries: Sequence[Query], loss: Budget, rows: int) ->
         compared_rows.append(
             Compared(name, query, aggregate, sizes[name], *errors, shares[name], unit)
         )
-    return Comparison(loss, rows, tuple(compared_rows))
+    return ComparedPlan(loss, rows, tuple(compared_rows))
 
 
 def _total(query: Query, loss: Budget, numbers: int, rows: int) -> float:
@@ -138,7 +138,7 @@ _LONGEST = 30  # this many characters of a label fit over its axis
 _FACTORS = tuple(Fraction(2) ** power for power in range(-3, 4))
 
 
-def plan_figure(compare: Callable[[Budget, int], Comparison], loss: Budget, rows: int) -> Any:
+def plan_figure(compare: Callable[[Budget, int], ComparedPlan], loss: Budget, rows: int) -> Any:
     """Draw for each answer its expected error at several losses, in the plan and one by one."""
     runs = [compare(replace(loss, amount=loss.amount * factor), rows) for factor in _FACTORS]
     amounts = [float(run.loss.amount) for run in runs]
@@ -211,7 +211,7 @@ _MAX_BARS = 40
 
 
 def plan_page(
-    comparison: Comparison, protects: str, strategy: Sequence[Mapping[str, object]]
+    comparison: ComparedPlan, protects: str, strategy: Sequence[Mapping[str, object]]
 ) -> str:
     """Return the page."""
     lines = [

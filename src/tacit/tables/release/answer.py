@@ -12,7 +12,7 @@ from tacit.accounting import Entry, Ledger
 from tacit.accounting.budget import Budget
 from tacit.arithmetic.exact import as_fraction, show
 from tacit.calls import instead, public
-from tacit.display.card import Card, Pictures, Shown, Table
+from tacit.display.card import Card, CardTable, Pictures, Shown
 from tacit.errors import UsageError, did_you_mean
 from tacit.expressions.expression import Expression
 from tacit.report import Certificate, issue
@@ -20,7 +20,7 @@ from tacit.report.certificate import deriving
 from tacit.report.derived import Formula, derived_words
 from tacit.report.page import answers
 from tacit.report.text import DERIVED, answer_words, column_note, protects_line
-from tacit.tables.export import Exports, Released, Statistic
+from tacit.tables.export import Exports, ExportStatistic, Released
 from tacit.tables.statistics.base import statistic_named
 
 if TYPE_CHECKING:
@@ -493,12 +493,12 @@ class Answer(Exports, Shown):
             raise UsageError(f"there is no group {key}; name one by {named}")
         return self.keys.index(tuple(key))
 
-    def statistics(self) -> Sequence[Statistic]:
+    def statistics(self) -> Sequence[ExportStatistic]:
         """Return what was released, by label, with the edges of histograms."""
         aggregates = dict(self._query["aggregates"])
         edges = {label: aggregates.get(label, {}).get("edges") for label in self._columns}
         return [
-            Statistic(label, column, edges[label] and [_plain(edge) for edge in edges[label]])
+            ExportStatistic(label, column, edges[label] and [_plain(edge) for edge in edges[label]])
             for label, column in self._columns.items()
         ]
 
@@ -542,7 +542,7 @@ class Answer(Exports, Shown):
                 key + [_cell(self._columns[label], (index,)) for label in plain]
                 for index, key in enumerate(names)
             ]
-            parts.append(Table([*by, *plain], rows, names=len(by)))
+            parts.append(CardTable([*by, *plain], rows, names=len(by)))
         for label in self.labels:
             column = self._columns[label]
             if label in plain:
@@ -553,7 +553,7 @@ class Answer(Exports, Shown):
                 for i, name in enumerate(column["bins"])
             ]
             each, _ = answer_words(str(column["kind"])).each
-            parts.append(Table([*by, each, label], rows, names=len(by) + 1))
+            parts.append(CardTable([*by, each, label], rows, names=len(by) + 1))
         groups = f"{len(names)} group{'' if len(names) == 1 else 's'}"
         paid = "replayed from the ledger, at no cost" if self.replayed else f"cost {self.cost!r}"
         notes = [f"{label}: {about}" for label, about in self.about.items()]

@@ -25,7 +25,7 @@ from tacit.service.web.routing import (
     DatasetName,
     Limit,
     PreviewBody,
-    Reply,
+    ReplyModel,
     needs,
 )
 from tacit.service.web.state import StateOf
@@ -34,7 +34,7 @@ router = APIRouter(tags=["data sets"])
 _Json = dict[str, Any]
 
 
-class DatasetItem(Reply):
+class DatasetItem(ReplyModel):
     """A data set in a list."""
 
     name: str
@@ -44,14 +44,14 @@ class DatasetItem(Reply):
     href: str
 
 
-class DatasetList(Reply):
+class DatasetList(ReplyModel):
     """A page of data sets, by name."""
 
     items: list[DatasetItem]
     next: str | None
 
 
-class DatasetReply(Reply):
+class DatasetReply(ReplyModel):
     """The public description of a data set."""
 
     name: str
@@ -72,7 +72,7 @@ class DatasetReply(Reply):
     remaining: _Json
 
 
-class AccountReply(Reply):
+class AccountReply(ReplyModel):
     """A share of the budget."""
 
     name: str
@@ -81,7 +81,7 @@ class AccountReply(Reply):
     remaining: _Json | None
 
 
-class BudgetReply(Reply):
+class BudgetReply(ReplyModel):
     """A budget, what is left of it, and the shares of it that the caller may see."""
 
     budget: _Json
@@ -92,7 +92,7 @@ class BudgetReply(Reply):
     accounts: list[AccountReply]
 
 
-class PreviewReply(Reply):
+class PreviewReply(ReplyModel):
     """The cost of a release, and its expected errors."""
 
     cost: _Json
@@ -325,7 +325,7 @@ def _loss(body: LossBody, like: Budget, zero: bool = False) -> Budget:
 refresh_router = APIRouter(tags=["refresh"])
 
 
-class RefreshReply(Reply):
+class RefreshReply(ReplyModel):
     """A refresh of a data set."""
 
     number: int
@@ -333,7 +333,7 @@ class RefreshReply(Reply):
     way: str
 
 
-class Refreshed(Reply):
+class Refreshed(ReplyModel):
     """All refreshes of a data set, and their meaning."""
 
     text: str

@@ -15,8 +15,8 @@ from tacit.service.access import Caller, decide, demand
 from tacit.service.hosting.ask import FORMATS, Ask, Form, answer_json, as_bytes, format_of
 from tacit.service.jobs.queue import STATES, Job, JobScope
 from tacit.service.problem import Problem
-from tacit.service.web.routing import AskBody, Body, Cursor, DatasetName, Limit, Reply, needs
-from tacit.service.web.state import State, StateOf
+from tacit.service.web.routing import AskBody, Body, Cursor, DatasetName, Limit, ReplyModel, needs
+from tacit.service.web.state import ServiceState, StateOf
 
 router = APIRouter(tags=["releases"])
 
@@ -25,7 +25,7 @@ ReleaseName = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="of the 
 Seeing = Annotated[Caller, Depends(needs("see_own_releases"))]
 
 
-class Submitted(Reply):
+class Submitted(ReplyModel):
     """A requested release."""
 
     id: str
@@ -36,7 +36,7 @@ class Submitted(Reply):
     replayed: bool
 
 
-class Release(Reply):
+class Release(ReplyModel):
     """A release, as far as its outcome is visible."""
 
     id: str
@@ -62,7 +62,7 @@ class Release(Reply):
     links: dict[str, str]
 
 
-class Releases(Reply):
+class Releases(ReplyModel):
     """A page of releases, the latest first."""
 
     items: list[Release]
@@ -243,7 +243,7 @@ def refuse(release: ReleaseName, body: Refusal, caller: Deciding, state: StateOf
     return shown_release(state, state.release_service.refuse(job, caller, body.validated()))
 
 
-def _before(state: State, caller: Caller, cursor: str) -> int:
+def _before(state: ServiceState, caller: Caller, cursor: str) -> int:
     """Return the number of the release before a page: the last one of the previous page."""
     # (The index of a release among all of them would reveal how many the others asked.)
     with suppress(Problem):
@@ -253,14 +253,14 @@ def _before(state: State, caller: Caller, cursor: str) -> int:
     )
 
 
-def _with_team_ledgers(state: State, names: list[str]) -> list[str]:
+def _with_team_ledgers(state: ServiceState, names: list[str]) -> list[str]:
     """Return the data sets whose teams have ledgers of their own."""
     with suppress(Problem):
         return [name for name in names if state.datasets.of(name).owner.per_team]
     return []  # no data set of that name, and so no release
 
 
-def _allowed(state: State, caller: Caller, names: list[str]) -> list[JobScope]:
+def _allowed(state: ServiceState, caller: Caller, names: list[str]) -> list[JobScope]:
     """Return the releases of each data set that a caller may see."""
     scopes = []
     per_team = _with_team_ledgers(state, names)
@@ -272,17 +272,17 @@ def _allowed(state: State, caller: Caller, names: list[str]) -> list[JobScope]:
     return scopes
 
 
-def _is_own(state: State, caller: Caller, job: Job) -> bool:
+def _is_own(state: ServiceState, caller: Caller, job: Job) -> bool:
     if job.asked_by != caller.name:
         return False
     return state.datasets.of(job.dataset).is_own(caller, job.team)
 
 
-def seen(state: State, caller: Caller, name: str) -> Job:
+def seen(state: ServiceState, caller: Caller, name: str) -> Job:
     return _job_of(state, caller, name, "see_releases")
 
 
-def _job_of(state: State, caller: Caller, name: str, action: str) -> Job:
+def _job_of(state: ServiceState, caller: Caller, name: str, action: str) -> Job:
     """Return a release that a caller may see; others are as if they were not there."""
     job = state.release_service.queue.find(name)
     if job is not None:
@@ -293,7 +293,7 @@ def _job_of(state: State, caller: Caller, name: str, action: str) -> Job:
     raise Problem("not_found", "there is no such release, or it is not for you")
 
 
-def _done(state: State, job: Job) -> Job:
+def _done(state: ServiceState, job: Job) -> Job:
     now = state.clock()
     shown = job.shown(now)
     if shown == "done":
@@ -307,7 +307,7 @@ def _done(state: State, job: Job) -> Job:
     raise Problem("gone", f"the release is {shown}: it has no answer")
 
 
-def _answered_at(state: State, job: Job) -> float:
+def _answered_at(state: ServiceState, job: Job) -> float:
     """Return when the question was first answered; a replay has the time of the first answer."""
     # Of a free answer it is when the first of the releases was that it follows from.
     per_team = state.datasets.of(job.dataset).owner.per_team
@@ -320,7 +320,7 @@ def _answered_at(state: State, job: Job) -> float:
     return min(started)
 
 
-def shown_release(state: State, job: Job, with_answer: bool = False) -> Release:
+def shown_release(state: ServiceState, job: Job, with_answer: bool = False) -> Release:
     now = state.clock()
     shown = job.shown(now)
     error = json.loads(job.error) if shown == "failed" and job.error is not None else None
