@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tacit.client import transport as module
-from tacit.client.transport import Transport, is_loopback, read_address, read_token, refusal
+from tacit.client.transport import Transport, read_address, read_token, refusal
 from tacit.errors import (
     AccessError,
     BudgetError,

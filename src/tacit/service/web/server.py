@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import multiprocessing
 import os
 import signal
@@ -23,6 +22,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 import tacit
 from tacit.errors import UsageError
+from tacit.outside import is_loopback
 from tacit.service.problem import Problem
 from tacit.service.settings import Settings
 from tacit.service.telemetry import Observe, configure
@@ -224,24 +224,12 @@ class ServerOptions:
 
     def refuse_plain(self, settings: Settings) -> None:
         """Raise if tokens would cross a network in plain text."""
-        if not (loopback(self.host) or self.certificate or settings.secure):
+        if not (is_loopback(self.host) or self.certificate or settings.secure):
             raise UsageError(
                 f"at {self.host} tokens and answers would cross the network in plain text: put a "
                 "proxy with TLS in front and set url = 'https://...' in service.toml, or give "
                 "--tls-certificate and --tls-key"
             )
-
-
-def loopback(host: str) -> bool:
-    """Return whether only this machine can reach an address.
-
-    >>> loopback("127.0.0.1"), loopback("::1"), loopback("localhost"), loopback("0.0.0.0")
-    (True, True, True, False)
-    """
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 class _BoundedServer(H11Protocol):

@@ -518,7 +518,7 @@ class PartedQuery:
         self.tables = self._undivided.tables
 
     def run(self, requests: Sequence[Request]) -> ExactAggregates:
-        """Answer requests exactly; see :meth:`~tacit.tables.query.integer_query.IntegerQuery.run`."""
+        """Answer requests exactly; see :meth:`IntegerQuery.run`."""
         groups = len(self._undivided.keys or ())
         distinct = [r for r in requests if isinstance(r, Distinct)]
         counts_of_values = (

@@ -125,34 +125,7 @@ _WIDTH = 4.7  # inches a panel
 _LINE = 0.27  # inches a group
 
 
-class DrawnAnswer(Protocol):
-    """Interface of an answer that has a plot."""
-
-    @property
-    def keys(self) -> Sequence[tuple[Any, ...]]:
-        """The groups."""
-
-    @property
-    def labels(self) -> Iterable[str]:
-        """The question."""
-
-    @property
-    def by(self) -> Sequence[str]:
-        """The columns of the groups."""
-
-    @property
-    def about(self) -> Mapping[str, str]:
-        """The declaration of the column of a label, in words."""
-
-    @property
-    def column_of(self) -> Mapping[str, str]:
-        """The column of a label, where it has one."""
-
-    def column(self, label: str) -> Mapping[str, Any]:
-        """Return what was released under a label."""
-
-
-def answer_figure(answer: DrawnAnswer) -> Any:
+def answer_figure(answer: Answer) -> Any:
     """Draw every label of an answer with its 95% intervals."""
     # A label with one value per group is a panel with the groups from top to bottom: bars for
     # amounts, points for means, quantiles and the like.  A histogram is a panel of bins for every
@@ -207,7 +180,7 @@ class _Panel:
         self.limits: tuple[float, float] | None = None
 
 
-def _panels(answer: DrawnAnswer, label: str, groups: list[str]) -> list[_Panel]:
+def _panels(answer: Answer, label: str, groups: list[str]) -> list[_Panel]:
     column = answer.column(label)
     of = answer.column_of.get(label, "")
     kind = str(column["kind"]).replace("_", " ") + (f" of {of}" if of else "")
@@ -247,7 +220,7 @@ def _counts_groups(kind: str) -> bool:
     return kind != DERIVED and statistic_named(kind).amount and not statistic_named(kind).fields
 
 
-def _state_sizes(answer: DrawnAnswer, panels: Sequence[_Panel]) -> None:
+def _state_sizes(answer: Answer, panels: Sequence[_Panel]) -> None:
     """Give the panels of other labels the sizes of the groups, where they were released."""
     counted = [label for label in answer.labels if _counts_groups(answer.column(label)["kind"])]
     if not counted:
