@@ -190,11 +190,6 @@ def test_what_is_unsafe_is_refused_and_never_quotes_a_password(url):
     assert "secret" not in str(refused.value)
 
 
-def test_this_machine_by_its_name_or_number():
-    assert is_loopback("127.8.9.1")
-    assert not is_loopback("::ffff:10.0.0.1")
-
-
 def test_a_token_comes_from_one_place(tmp_path, monkeypatch):
     monkeypatch.setenv("TACIT_TOKEN", "tacit_env")
     file = tmp_path / "token"
