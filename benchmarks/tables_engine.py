@@ -20,7 +20,7 @@ from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Bins, Cells, Moments, Rows, Total
 
 KEYS = [f"group {i}" for i in range(14)]
@@ -53,11 +53,11 @@ def plain(path: Path) -> Callable[[], object]:
 def ours(path: Path, unit: object, by: bool, asked: list) -> Callable[[], object]:
     source = open_source(path)
     grouping = {"by": BY, "keys": KEYS} if by else {}
-    return lambda: Query(source, unit, **grouping).run(asked)
+    return lambda: IntegerQuery(source, unit, **grouping).run(asked)
 
 
 def second(path: Path, first: list, asked: list) -> Callable[[], object]:
-    query = Query(open_source(path), PEOPLE, by=BY, keys=KEYS)
+    query = IntegerQuery(open_source(path), PEOPLE, by=BY, keys=KEYS)
     query.run(first)
     return lambda: query.run(asked)
 

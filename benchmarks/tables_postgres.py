@@ -24,7 +24,7 @@ from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import Source, open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Bins, Cells, Moments, Rows, Total
 
 SETTINGS = {"shared_buffers": "1GB", "fsync": "off", "max_wal_size": "8GB", "log_statement": "none"}
@@ -62,7 +62,7 @@ def candidates(source: Source) -> dict[str, tuple[bool, Callable[[], object]]]:
 
     def ours(unit: Any, asked: list[Any], by: bool) -> Callable[[], object]:
         grouping: dict[str, Any] = {"by": {"o": col("occupation")}, "keys": KEYS} if by else {}
-        return lambda: Query(source, unit, **grouping).run(asked)
+        return lambda: IntegerQuery(source, unit, **grouping).run(asked)
 
     rows = source.engine.rows
     found: dict[str, tuple[bool, Callable[[], object]]] = {

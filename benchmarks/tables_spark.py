@@ -33,7 +33,7 @@ from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Bins, Cells, Moments, Rows, Total
 
 KEYS = [f"group {i}" for i in range(14)]
@@ -150,7 +150,7 @@ def main() -> None:
 
             def run(unit: Any = unit, how: Any = grouping, asked: Any = asked) -> object:
                 with open_source(frame) as source:
-                    return Query(source, unit, **how).run(asked)
+                    return IntegerQuery(source, unit, **how).run(asked)
 
             (base, _), (seconds, clock) = best(plain, run)
             ours[name] = seconds
@@ -173,7 +173,7 @@ def first_question(path: str, name: str | None, told: multiprocessing.Queue[floa
             unit, grouped, asked = PARTS[name]
             with open_source(frame) as source:
                 grouping = {"by": BY, "keys": KEYS} if grouped else {}
-                Query(source, unit, **grouping).run(asked)
+                IntegerQuery(source, unit, **grouping).run(asked)
         told.put(java_seconds() - begin)
         spark.stop()
 

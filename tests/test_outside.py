@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tacit.errors import UsageError
-from tacit.outside import read_json, read_json_file, read_own
+from tacit.outside import is_loopback, read_json, read_json_file, read_own
 
 
 def nested(levels):
@@ -98,3 +98,9 @@ def test_what_was_just_written_is_read_as_by_others(value):
 def test_what_others_would_refuse_is_refused_when_it_was_just_written(value):
     with pytest.raises(UsageError):
         read_own(json.dumps(value), value)
+
+
+def test_this_machine_by_its_name_or_number():
+    assert is_loopback("127.8.9.1")
+    assert is_loopback("Localhost")
+    assert not is_loopback("::ffff:10.0.0.1")

@@ -122,7 +122,8 @@ class DataSourceWarning(UserWarning):
 
     The names of its columns look like a record, or like names that are not separated; or a
     statistic of numbers, a comparison with a number, or a count over time, is asked of a column
-    that was never declared to hold such; or a release is replayed whose ledger entry does not record how the table was read.
+    that was never declared to hold such; or a release is replayed whose
+    ledger entry does not record how the table was read.
     """
 
 

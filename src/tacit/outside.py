@@ -1,4 +1,4 @@
-"""Text from outside, read within public limits: JSON and the numbers in it."""
+"""Text from outside, read within public limits: JSON, the numbers in it, the name of a host."""
 
 # A file that someone else wrote may hold anything: a number of a billion digits, 200,000 brackets
 # within one another, a name twice, half of a character.  Each of these has a plain answer here
@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
 import re
@@ -144,3 +145,16 @@ def _check_surrogates(text: str, what: str) -> None:
             f"{what} holds text with half of a character (a lone surrogate), which is not valid "
             "Unicode"
         )
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine, by its name or number alone.
+
+    >>> hosts = ("127.0.0.1", "::1", "localhost", "0.0.0.0", "127.0.0.1.example")
+    >>> [is_loopback(host) for host in hosts]
+    [True, True, True, False, False]
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"

@@ -11,7 +11,7 @@ import tacit as tc
 from support.clinic import DECLARED, make_clinic
 from support.service.server import served
 from tables.test_cell_axis import QUESTIONS, without_facts
-from tacit.client.remote_question import Job, RemoteDataset
+from tacit.client.remote_question import RemoteDataset, RemoteJob
 from tacit.client.remote_session import RemoteTable
 from tacit.client.transport import Transport
 from tacit.errors import (
@@ -376,7 +376,7 @@ def done(answer):
 
 def test_it_is_waited_for_until_the_tick(answer):
     service = Told(answer, "queued", "running", "done", **done(answer))
-    job = Job(service, {"id": "r 1", "state": "queued", "ready_at": 5})
+    job = RemoteJob(service, {"id": "r 1", "state": "queued", "ready_at": 5})
     assert job.ready_at == 5
     result = job.result()
     assert result.to_dict() == answer.to_dict()
@@ -389,14 +389,14 @@ def test_it_is_waited_for_until_the_tick(answer):
 
 def test_a_reviewer_is_not_waited_for(answer):
     service = Told(answer, "waiting", "queued", "done", **done(answer))
-    job = Job(service, {"id": "r 1", "state": "waiting"})
+    job = RemoteJob(service, {"id": "r 1", "state": "waiting"})
     with pytest.raises(ServiceError, match="waits for a reviewer"):
         job.result()
     assert job.result().to_dict() == answer.to_dict()
 
 
 def test_the_time_to_wait_is_limited(answer):
-    job = Job(Told(answer, "running"), {"id": "r 1", "state": "running"})
+    job = RemoteJob(Told(answer, "running"), {"id": "r 1", "state": "running"})
     with pytest.raises(ServiceError, match="not ready"):
         job.result(timeout=0)
 
@@ -412,14 +412,14 @@ def test_the_time_to_wait_is_limited(answer):
     ],
 )
 def test_how_else_it_ends(answer, state, more, kind, told):
-    job = Job(Told(answer, state, **more), {"id": "r 1", "state": "queued"})
+    job = RemoteJob(Told(answer, state, **more), {"id": "r 1", "state": "queued"})
     with pytest.raises(kind, match=told):
         job.result()
 
 
 def test_it_is_cancelled(answer):
     service = Told(answer, "queued")
-    job = Job(service, {"id": "r1", "state": "queued"})
+    job = RemoteJob(service, {"id": "r1", "state": "queued"})
     assert "queued" in repr(job)
     job.cancel()
     assert job.state == "cancelled"

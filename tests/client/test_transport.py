@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tacit.client import transport as module
-from tacit.client.transport import Transport, is_loopback, read_address, read_token, refusal
+from tacit.client.transport import Transport, read_address, read_token, refusal
 from tacit.errors import (
     AccessError,
     BudgetError,
@@ -188,11 +188,6 @@ def test_what_is_unsafe_is_refused_and_never_quotes_a_password(url):
     with pytest.raises(UsageError) as refused:
         read_address(url)
     assert "secret" not in str(refused.value)
-
-
-def test_this_machine_by_its_name_or_number():
-    assert is_loopback("127.8.9.1")
-    assert not is_loopback("::ffff:10.0.0.1")
 
 
 def test_a_token_comes_from_one_place(tmp_path, monkeypatch):

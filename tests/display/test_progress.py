@@ -30,12 +30,12 @@ from tacit import framework as fw
 from tacit.display import progress
 from tacit.display.card import (
     Card,
+    CardTable,
     Pictures,
     Plain,
     Share,
     Shares,
     Shown,
-    Table,
     _templates,
     drawing,
 )
@@ -173,7 +173,7 @@ def example(text: str = "a < b") -> Card:
         f"Answer {text}",
         f"protects {text}",
         [
-            Table([text, "n"], [[text, "5 [2, 8]"]], names=1, caption=text),
+            CardTable([text, "n"], [[text, "5 [2, 8]"]], names=1, caption=text),
             Shares(
                 "epsilon 1", [Share("before", text, "0.25", 0.25), Share("left", "l", "1", 0.75)]
             ),
@@ -231,7 +231,7 @@ def test_what_has_no_text_of_its_own_has_a_name_for_a_screen_reader() -> None:
 
 
 def test_rows_that_are_left_out_are_counted_in_both() -> None:
-    table = Table(["k"], [[str(i)] for i in range(1_100)])
+    table = CardTable(["k"], [[str(i)] for i in range(1_100)])
     card = Card("Answer", parts=[table])
     assert len(card.text().splitlines()) == 62
     for text in (card.text(), card.html()):

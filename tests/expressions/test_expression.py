@@ -26,7 +26,7 @@ from tacit.tables.engines.duckdb.engine import DUCKDB
 from tacit.tables.engines.postgres import POSTGRES
 from tacit.tables.engines.spark import SPARK
 from tacit.tables.privacy_unit import OneRowEach
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Moments, Rows
 
 SCHEMA = Schema([Column("x", "float", "double"), Column("y", "decimal", "numeric")])
@@ -62,12 +62,12 @@ def test_what_is_not_refused_is_answered(engine, shape, request):
     with ENGINES[engine](request)(ROWS, {"x": "double", "y": "decimal(9,2)"}) as source:
         if asked.kind(source.schema) == "float":
             wanted = Moments(asked, Grid.for_bounds(-200, 200))
-            found = Query(source, OneRowEach()).run([wanted]).of(wanted)[0][:2].tolist()
+            found = IntegerQuery(source, OneRowEach()).run([wanted]).of(wanted)[0][:2].tolist()
             present = sum(asked.evaluate(row) is not None for row in ROWS)
             assert found == [present, len(ROWS) - present]
         else:
             rule = asked if asked.kind(source.schema) == "boolean" else ~asked.is_null()
-            found = Query(source, OneRowEach(), where=rule).run([Rows()]).of(Rows()).tolist()
+            found = IntegerQuery(source, OneRowEach(), where=rule).run([Rows()]).of(Rows()).tolist()
             assert found == [sum(rule.evaluate(row) for row in ROWS)]
 
 

@@ -55,7 +55,7 @@ from tacit.expressions.schema import Column, Schema
 from tacit.expressions.timeline import Timeline, moment, span
 from tacit.tables.engines.duckdb.engine import DUCKDB
 from tacit.tables.open_source import open_source
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Distinct
 
 ROWS = 18
@@ -254,7 +254,7 @@ def both(tmp_path, monkeypatch):
 
 def fate(source, unit, request, **asked):
     try:
-        return reference.plain(Query(source, unit, **asked).run([request]).of(request))
+        return reference.plain(IntegerQuery(source, unit, **asked).run([request]).of(request))
     except UsageError as refused:
         return str(refused)
 

@@ -6,6 +6,8 @@ import ast
 import importlib
 import json
 import re
+import subprocess
+import sys
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -158,3 +160,19 @@ def test_every_engine_has_what_its_list_asks_for() -> None:
     opener = (PACKAGE / "tables" / "open_source.py").read_text(encoding="utf-8")
     for name in engines:
         assert re.search(rf"from tacit\.tables\.engines\.{name}(\.source)? import", opener)
+
+
+@pytest.mark.full  # a process of its own
+def test_every_file_that_registers_steps_can_be_named_alone() -> None:
+    """The packages around a file may import it first: it must not be run a second time."""
+    files = [path for path in PACKAGE.rglob("*.py") if "\n@register\n" in path.read_text()]
+    assert len(files) > 10
+    for alone in (files[0], PACKAGE / "mechanisms" / "staircase.py"):
+        ran = subprocess.run(
+            [sys.executable, "-m", "pytest", "--collect-only", "-p", "no:cacheprovider", alone],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ran.returncode in (0, 5), ran.stdout  # 5: no examples in it

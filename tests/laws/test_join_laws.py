@@ -15,7 +15,7 @@ from tacit.tables.open_source import open_source
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
 from tacit.tables.query.joins import Join, joined, of_people, read_public
-from tacit.tables.release.release import Collector
+from tacit.tables.release.release import PlanRunner
 
 Row = tuple[Any, ...]
 PEOPLE = [1, 2, 3, 4, None]
@@ -60,7 +60,7 @@ class Tables:
                 marks = ", ".join("?" * len(rows[0]))
                 self.connection.executemany(f"insert into {name} values ({marks})", rows)
         keys = plan.query.keys or [()]
-        exact = Collector(self.source).collect(plan)
+        exact = PlanRunner(self.source).collect(plan)
         return exact.vectors(plan.chains(len(keys)), keys)
 
 

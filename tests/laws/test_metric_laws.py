@@ -31,7 +31,7 @@ from tacit.tables.statistics.data_dependent_steps import ChangedBins, ChangedRec
 from tacit.tables.statistics.percentiles import SumOfCountChanges
 from tacit.tables.statistics.quantile_choice import SumOfLargestChanges
 from tacit.tables.steps import UnitDistance
-from tacit.transformations.from_function import ReleaseDistance, Releases
+from tacit.transformations.from_function import ReleaseDistance, ReleaseDomain
 
 COLUMN = Vector(Number("int", 0, 2))
 FIXED = Vector(Number("int", 0, 3), size=3)
@@ -49,9 +49,9 @@ CASES = [
     (SparseDistance(1), FIXED),
     (SparseDistance(2), FIXED),
     (DiscreteDistance(), Category(("a", "b", "c"))),
-    (ReleaseDistance(), Releases(Values([0, 1, 4]))),
-    (ReleaseDistance(empty=True), Releases(Values([0, 1, 4]), empty=True)),
-    (ReleaseDistance("bounded", 3), Releases(Records([0, 1, 1, 4, 5], size=3))),
+    (ReleaseDistance(), ReleaseDomain(Values([0, 1, 4]))),
+    (ReleaseDistance(empty=True), ReleaseDomain(Values([0, 1, 4]), empty=True)),
+    (ReleaseDistance("bounded", 3), ReleaseDomain(Records([0, 1, 1, 4, 5], size=3))),
     (PartsDistance(SymmetricDistance()), Parts(("a", "b"), COLUMN)),
     (PartsDistance(HammingDistance()), Parts((1, 2, 3), FIXED)),
     (UnitDistance("person"), TABLE),

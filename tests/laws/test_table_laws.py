@@ -15,7 +15,7 @@ from tacit.mechanisms.private_quantile import quantile_costs
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
-from tacit.tables.release.release import Collector
+from tacit.tables.release.release import PlanRunner
 from tacit.tables.statistics.counts import PeopleByGroup
 from tacit.tables.statistics.percentiles import CountedCells, SumOfCountChanges
 from tacit.tables.statistics.quantile_choice import QuantileCosts, SumOfLargestChanges
@@ -89,7 +89,7 @@ def ends(table, unit, norm_request, aggregates):
         aggregates=tuple(aggregates.items()),
     )
     plan = Plan(query, norm_request)
-    exact = Collector(source).collect(plan)
+    exact = PlanRunner(source).collect(plan)
     chains = plan.chains(len(KEYS))
     vectors = exact.vectors(chains, list(KEYS))
     found = [

@@ -37,7 +37,7 @@ from tacit.service.access import Grant
 from tacit.service.login import Provider
 from tacit.service.problem import Problem
 from tacit.service.settings import Login, Settings
-from tacit.service.web.state import State
+from tacit.service.web.state import ServiceState
 
 
 @pytest.fixture
@@ -274,7 +274,7 @@ def test_it_is_asked_over_http_like_any_other(fake: FakeProvider, tmp_path: Path
     doctors = {{ role = "analyst", dataset = "visits" }}
     """
     hosted_clinic(tmp_path, text)
-    state = State(Settings.load(tmp_path))
+    state = ServiceState(Settings.load(tmp_path))
     state.provider = client(fake, api_audience=API)
     fake.claims |= {"iat": NOW, "exp": NOW + 3600}
     with running(state) as here:

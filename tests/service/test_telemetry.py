@@ -31,7 +31,7 @@ from tacit.service.telemetry import (
     configure,
     log,
 )
-from tacit.tables.release.release import Collector
+from tacit.tables.release.release import PlanRunner
 
 
 @pytest.fixture
@@ -206,7 +206,7 @@ def test_an_engine_that_fails_with_a_value_in_its_message_tells_it_to_nobody(
         raise RuntimeError(f"Conversion Error: {SECRET_NAMES[0]} {SECRET_COST}")
 
     folder, replies = write_clinic(tmp_path), []
-    monkeypatch.setattr(Collector, "collect", fails, raising=True)
+    monkeypatch.setattr(PlanRunner, "collect", fails, raising=True)
     with running(folder) as client:
         analyst = client.token("analyst")
         body = {"sql": "select sum(cost) as s from visits", "epsilon": "1/2"}

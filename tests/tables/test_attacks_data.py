@@ -40,7 +40,7 @@ from tacit.mechanisms import private_quantile
 from tacit.noise.exponential import choices_within
 from tacit.tables.plan.plan import Plan
 from tacit.tables.question import charge_of
-from tacit.tables.release.release import Collector
+from tacit.tables.release.release import PlanRunner
 from tacit.tables.session import ledger_beside
 
 SECRET = 48_151_623
@@ -77,7 +77,7 @@ def exact_of(data, unit=tc.one_row_each, keys=("a", "b"), asked=ASKED, **options
     with tc.Session(data, unit=unit, budget=tc.epsilon(1), **options) as s:
         question = s.group_by("g", keys=list(keys)).agg(**{k: make() for k, make in asked.items()})
         plan = Plan(question._query, tc.epsilon(1))
-        exact = Collector(s.source).collect(plan)
+        exact = PlanRunner(s.source).collect(plan)
         chains = plan.chains(len(keys))
         vectors = exact.vectors(chains, plan.query.keys)
         return plan, chains, {step: v for part in vectors for step, v in part.items()}

@@ -16,8 +16,8 @@ from openpyxl.utils.escape import unescape
 import tacit as tc
 from tacit.errors import MissingExtraError, UsageError
 from tacit.tables.export import (
-    Column,
-    Statistic,
+    ExportColumn,
+    ExportStatistic,
     arrow_table,
     columns_of,
     csv_text,
@@ -133,7 +133,7 @@ def read(text):
 
 @pytest.mark.parametrize("text", FORMULAS)
 def test_no_text_of_a_csv_file_begins_as_a_formula(text):
-    columns = [Column(text, [text], False), Column("n", [-5], True)]
+    columns = [ExportColumn(text, [text], False), ExportColumn("n", [-5], True)]
     name, cell = (row[0] for row in read(csv_text(columns)))
     assert name == cell == f"'{text}"
     assert read(csv_text(columns))[1][1] == "-5"
@@ -142,14 +142,17 @@ def test_no_text_of_a_csv_file_begins_as_a_formula(text):
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_text_that_no_spreadsheet_runs_stays_as_it_is(text):
-    assert read(csv_text([Column("a", [text], False), Column("b", [1], True)]))[1] == [text, "1"]
+    assert read(csv_text([ExportColumn("a", [text], False), ExportColumn("b", [1], True)]))[1] == [
+        text,
+        "1",
+    ]
 
 
 def test_a_workbook_holds_numbers_as_numbers_and_formulas_as_text():
     texts = [*FORMULAS, *HARMLESS, "https://example.org", "{=1}", None]
     numbers = [0.5] * len(texts)
     numbers[1], numbers[2], numbers[3] = None, 10**18, -7
-    columns = [Column("=site", texts, False), Column("n", numbers, True)]
+    columns = [ExportColumn("=site", texts, False), ExportColumn("n", numbers, True)]
     book = openpyxl.load_workbook(io.BytesIO(excel_bytes(columns, [("=a", "=1+1")])))
     rows = list(book["answer"].iter_rows())
     assert [cell.value for cell in rows[0]] == ["=site", "n"]
@@ -164,9 +167,9 @@ def test_a_workbook_holds_numbers_as_numbers_and_formulas_as_text():
 @pytest.mark.full
 def test_what_a_sheet_cannot_hold_is_refused_with_the_other_files():
     with pytest.raises(UsageError, match="to_parquet"):
-        excel_bytes([Column("a", ["x" * 40_000], False)])
+        excel_bytes([ExportColumn("a", ["x" * 40_000], False)])
     with pytest.raises(UsageError, match="to_parquet"):
-        excel_bytes([Column(f"c{i}", [1], True) for i in range(17_000)])
+        excel_bytes([ExportColumn(f"c{i}", [1], True) for i in range(17_000)])
 
 
 CELL = st.none() | st.integers(-(10**25), 10**25) | st.floats(allow_nan=False)
@@ -175,7 +178,7 @@ CELL = st.none() | st.integers(-(10**25), 10**25) | st.floats(allow_nan=False)
 @given(st.lists(CELL, max_size=4), st.lists(st.none() | st.text(max_size=2) | st.integers()))
 def test_parquet_holds_what_arrow_does_and_every_column_has_a_type(numbers, keys):
     size = min(len(numbers), len(keys))
-    columns = [Column("k", keys[:size], False), Column("n", numbers[:size], True)]
+    columns = [ExportColumn("k", keys[:size], False), ExportColumn("n", numbers[:size], True)]
     table = arrow_table(columns)
     assert "null" not in {str(field.type) for field in table.schema}
     assert pq.read_table(io.BytesIO(parquet_bytes(columns))).equals(table)
@@ -185,14 +188,18 @@ def test_parquet_holds_what_arrow_does_and_every_column_has_a_type(numbers, keys
 
 @given(st.lists(st.tuples(st.none() | st.text(), st.integers() | st.floats()), max_size=4))
 def test_every_text_is_one_cell_of_a_csv_file(rows):
-    columns = [Column("k", [k for k, _ in rows], False), Column("n", [n for _, n in rows], True)]
+    columns = [
+        ExportColumn("k", [k for k, _ in rows], False),
+        ExportColumn("n", [n for _, n in rows], True),
+    ]
     text = csv_text(columns, escape_formulas=False)
     assert read(text) == [["k", "n"], *([k or "", str(n)] for k, n in rows)]
 
 
 def test_a_missing_text_is_not_an_empty_one():
     assert (
-        csv_text([Column("k", [None, ""], False), Column("n", [1, 2], True)]) == 'k,n\n,1\n"",2\n'
+        csv_text([ExportColumn("k", [None, ""], False), ExportColumn("n", [1, 2], True)])
+        == 'k,n\n,1\n"",2\n'
     )
 
 
@@ -225,7 +232,7 @@ def answers(draw):
         if bins is not None:
             column["bins"] = [f"bin {i}" for i in range(bins)]
             edges = draw(st.none() | st.just(list(range(bins + 1))))
-        statistics.append(Statistic(label, column, edges))
+        statistics.append(ExportStatistic(label, column, edges))
     return by, keys, statistics
 
 
@@ -264,7 +271,7 @@ def test_the_long_form_holds_each_number_of_the_wide_one_once(drawn):
 
 
 def test_a_grouping_column_keeps_its_cells_where_the_long_form_has_its_name():
-    n = Statistic("n", {part: [1] for part in PARTS})
+    n = ExportStatistic("n", {part: [1] for part in PARTS})
     found = columns_of(["value", "group_value"], [["a", "b"]], [n], "long")
     assert [(c.name, c.values) for c in found[:2]] == [
         ("group_group_value", ["a"]),
@@ -283,7 +290,7 @@ def test_another_form_is_refused_with_the_two_there_are():
 def test_typed_columns_have_one_type_and_lose_nothing_that_is_missing(values, number):
     if number:
         values = [value for value in values if not isinstance(value, (str, bool))]
-    plain = Column("c", values, number).plain
+    plain = ExportColumn("c", values, number).plain
     assert [value is None for value in plain] == [value is None for value in values]
     known = {type(value) for value in plain if value is not None}
     assert len(known) <= 1

@@ -21,7 +21,7 @@ from tacit.expressions.grid import Grid
 from tacit.tables.open_source import Source, open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.contribution_bounding import RowCells
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Bins, Moments, Rows, Total
 
 GRID = Grid.for_bounds(0, 100)
@@ -31,7 +31,7 @@ FRAME = {"age": [31, 45, None], "sex": ["f", "m", None]}
 
 def mean_parts(source: Source) -> list[int]:
     with source:
-        return list(Query(source, OneRowEach()).run([AGE]).of(AGE)[0][:3])
+        return list(IntegerQuery(source, OneRowEach()).run([AGE]).of(AGE)[0][:3])
 
 
 EXPECTED = [2, 1, GRID.offset(31) + GRID.offset(45)]
@@ -187,7 +187,7 @@ def load(request):
 
 
 def exactly(source, request, *, where=None, unit=None, **by):
-    answer = Query(source, unit or OneRowEach(), where=where, **by).run([request])
+    answer = IntegerQuery(source, unit or OneRowEach(), where=where, **by).run([request])
     return answer.of(request).tolist()
 
 
@@ -337,16 +337,16 @@ def test_a_text_names_people_and_groups_up_to_a_public_length(load):
     with load(rows, {"u": "varchar", "g": "varchar"}) as source:
         people = PersonUnit("u", rows=3, most_groups=1)
         assert exactly(source, Rows(), unit=people) == [4 * people.one]
-        found = Query(source, OneRowEach(), by={"g": col("g")}).people_by_key()
+        found = IntegerQuery(source, OneRowEach(), by={"g": col("g")}).people_by_key()
         assert found == {("a",): 2, (LONGEST,): 2, (None,): 6}
-        assert Query(source, people, by={"g": col("g")}).people_by_key() == {
+        assert IntegerQuery(source, people, by={"g": col("g")}).people_by_key() == {
             ("a",): 1,
             (LONGEST,): 1,
         }
         keyed = {"by": {"g": col("g").fill_null("none")}, "keys": [LONGEST, "none", None]}
         assert exactly(source, Rows(), **keyed) == [2, 2, 4]
         with pytest.raises(UsageError, match="65536 bytes"):
-            Query(source, OneRowEach(), by={"g": col("g")}, keys=["a", LONGEST + "x"])
+            IntegerQuery(source, OneRowEach(), by={"g": col("g")}, keys=["a", LONGEST + "x"])
 
 
 @pytest.mark.full
@@ -358,11 +358,11 @@ def test_a_name_of_hundreds_of_megabytes_is_missing(request):
             "update data set g = u where g = 'B'",
         )
         unit = PersonUnit("u", rows=3, most_groups=1)
-        assert Query(s, OneRowEach(), by={"g": col("g")}).people_by_key() == {
+        assert IntegerQuery(s, OneRowEach(), by={"g": col("g")}).people_by_key() == {
             ("A",): 1,
             (None,): 1,
         }
-        assert Query(s, unit, by={"g": col("g")}).people_by_key() == {("A",): 1}
+        assert IntegerQuery(s, unit, by={"g": col("g")}).people_by_key() == {("A",): 1}
         assert exactly(s, Rows(), unit=unit) == [unit.one]
 
 
@@ -370,7 +370,7 @@ def test_more_places_than_numbers_are_refused_when_the_question_is_made(load):
     with load([{"x": 0.5, "p": 1}], {"x": "double", "p": "bigint"}) as source:
         grid, unit = Grid.for_bounds(0, 1), PersonUnit("p", rows=1)
         for keys, bins in (([1, 2], 1 << 31), (None, 1 << 13), (range(300), 1 << 24)):
-            query = Query(source, unit, by={"p": col("p")}, keys=keys)
+            query = IntegerQuery(source, unit, by={"p": col("p")}, keys=keys)
             with pytest.raises(UsageError, match="more than can be distinguished"):
                 query.check(RowCells(col("x"), grid, parts=bins, groups=1))
             query.check(RowCells(col("x"), grid, parts=1 << 11, groups=1))
@@ -433,13 +433,13 @@ def test_no_name_of_a_column_meets_one_of_the_plan(load, unit):
             many = [place, place + 1, None, *range(100, 320)]
             for keys in ([place, place + 1], [place, None], many):
                 asked = [Rows(), Moments(col("z0"), grid), Total(deep, Grid.for_bounds(0, 999))]
-                query = Query(source, unit, where=kept, by={key: col(key)}, keys=keys)
+                query = IntegerQuery(source, unit, where=kept, by={key: col(key)}, keys=keys)
                 found = query.run(asked)
                 assert found.of(asked[0]).tolist()[:2] == [
                     unit.one,
                     unit.one * (None not in keys[:2]),
                 ]
-            found = Query(source, unit, where=kept, by={key: col(key)}).people_by_key()
+            found = IntegerQuery(source, unit, where=kept, by={key: col(key)}).people_by_key()
             assert found == {(place + i,): 1 for i in range(4)}
 
 

@@ -19,7 +19,7 @@ from tacit.cli import run
 from tacit.errors import BudgetError, DataSourceError, TacitError, UsageError
 from tacit.tables.privacy_unit import PersonUnit
 from tacit.tables.question import charge_of, check_release, recorded_answer
-from tacit.tables.release.release import Collector, ValidatedPlans
+from tacit.tables.release.release import PlanRunner, ValidatedPlans
 from tacit.tables.replan import of_certificate
 from tacit.tables.session import PaidSession
 from tacit.tables.statistics.moments import Estimate
@@ -234,7 +234,7 @@ def test_what_is_recorded_is_looked_up_without_the_table(
     def read(*_: Any) -> None:
         raise AssertionError("the table was read")
 
-    monkeypatch.setattr(Collector, "collect", read)
+    monkeypatch.setattr(PlanRunner, "collect", read)
     monkeypatch.setattr(ValidatedPlans, "check", read)
     found = recorded_answer(question, epsilon="1/2")
     assert found is not None

@@ -600,15 +600,15 @@ def test_nothing_of_a_plan_is_read_before_its_one_charge(monkeypatch) -> None:
     table = pa.table({name: [row[name] for row in PLAIN] for name in ("g", "x")})
     with Session(table, tc.one_row_each, tc.epsilon(1), name="d", ledger=tc.in_memory) as session:
         read: list[int] = []
-        from tacit.tables.release.release import Collector
+        from tacit.tables.release.release import PlanRunner
 
-        real = Collector.collect
+        real = PlanRunner.collect
 
         def collect(self: Any, *given: Any) -> Any:
             read.append(len(session.history()))
             return real(self, *given)
 
-        monkeypatch.setattr(Collector, "collect", collect)
+        monkeypatch.setattr(PlanRunner, "collect", collect)
         plan_of(session).release(epsilon="1/4")
         assert read
         assert set(read) == {1}

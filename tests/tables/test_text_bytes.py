@@ -18,7 +18,7 @@ from tacit.expressions.grid import Grid
 from tacit.tables.open_source import open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.contribution_bounding import RowCells
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Moments, People, Rows
 
 pa = pytest.importorskip("pyarrow")
@@ -77,18 +77,20 @@ def test_bytes_that_are_no_text_are_missing(way: str, tmp_path: Path) -> None:
     with open_source(opened(way, cells, tmp_path)) as source:
         by = {"g": col("g")}
         counts = Counter((text(cell),) for cell in cells)
-        assert Query(source, OneRowEach(), by=by).people_by_key() == counts
+        assert IntegerQuery(source, OneRowEach(), by=by).people_by_key() == counts
         keys = list(counts)
-        listed = Query(source, OneRowEach(), by=by, keys=keys).run([Rows()]).of(Rows())
+        listed = IntegerQuery(source, OneRowEach(), by=by, keys=keys).run([Rows()]).of(Rows())
         assert listed.tolist() == [counts[key] for key in keys]
         for where in (
             col("g") == "a?",
             col("g").str.to_lowercase() == "a?",
             col("g").is_in(["a?", "\x01"]),
         ):
-            assert Query(source, OneRowEach(), where=where).run([Rows()]).of(Rows()) == [10]
+            assert IntegerQuery(source, OneRowEach(), where=where).run([Rows()]).of(Rows()) == [10]
         people = {text(cell) for cell in cells} - {None}
-        assert Query(source, PersonUnit("p", rows=1)).run([People()]).of(People()) == [len(people)]
+        assert IntegerQuery(source, PersonUnit("p", rows=1)).run([People()]).of(People()) == [
+            len(people)
+        ]
 
 
 ASKED = {
@@ -110,14 +112,18 @@ def test_one_bad_row_changes_no_fate(way: str, tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         with open_source(opened(way, [*cells[:-1], last], tmp_path / name)) as source:
             asked = [
-                Query(source, unit, **asking).run(REQUESTS).of(request).sum()
+                IntegerQuery(source, unit, **asking).run(REQUESTS).of(request).sum()
                 for asking in ASKED.values()
                 for unit in (OneRowEach(), PersonUnit("p", rows=600))
                 for request in REQUESTS[: 2 if unit.column else 1]
             ]
             number = RowCells(col("n"), GRID, parts=3, groups=2)
-            Query(source, PersonUnit("p", rows=5), by={"g": col("g")}, keys=["a"]).run([number])
-            asked += [Query(source, OneRowEach(), by={"g": col("g")}).people_by_key()[("a",)]]
+            IntegerQuery(source, PersonUnit("p", rows=5), by={"g": col("g")}, keys=["a"]).run(
+                [number]
+            )
+            asked += [
+                IntegerQuery(source, OneRowEach(), by={"g": col("g")}).people_by_key()[("a",)]
+            ]
             found.append(asked)
     one = PersonUnit.one
     assert all(abs(a - b) in (0, 1, one) for a, b in zip(*found, strict=True))
@@ -144,7 +150,7 @@ def test_a_stream_is_not_read_when_it_is_opened() -> None:
     reader = pa.RecordBatchReader.from_batches(pa.schema([("n", pa.int64())]), batches())
     with open_source(Streams(reader)) as source:
         assert read == []
-        found = Query(source, OneRowEach()).run([Rows()])
+        found = IntegerQuery(source, OneRowEach()).run([Rows()])
         assert (read, list(found.of(Rows()))) == ([1], [3])
 
 
@@ -159,8 +165,8 @@ def test_text_within_lists_and_beside_parts_of_a_folder_hinders_nothing(tmp_path
             pq.write_table(pa.table({"g": cells, "l": lists, "n": [1, 2, 3]}), path)
         with open_source(tmp_path / name) as source:
             tests = (col("l").is_null(), col("n") > 0, col("g") == "b", col("site") == "north")
-            found.append([int(Query(source, OneRowEach(), where=w).run([Rows()]).of(Rows())[0])
-                          for w in tests])  # fmt: skip
+            queries = [IntegerQuery(source, OneRowEach(), where=w) for w in tests]
+            found.append([int(q.run([Rows()]).of(Rows())[0]) for q in queries])
     assert found == [[2, 6, 2, 3]] * 2
 
 
@@ -193,8 +199,8 @@ def test_text_within_a_column_hinders_nothing_where_no_other_is_text(
             opening = given.get(way) or (connection.sql(f"select * from '{path}'"),)
             with open_source(*opening) as source:
                 conditions = (col("s").is_null(), col("n") > 1)
-                found.append([int(Query(source, OneRowEach(), where=w).run([Rows()]).of(Rows())[0])
-                              for w in conditions])  # fmt: skip
+                queries = [IntegerQuery(source, OneRowEach(), where=w) for w in conditions]
+                found.append([int(q.run([Rows()]).of(Rows())[0]) for q in queries])
         except DataSourceError as error:
             found.append("by its type" if "text within a struct" in str(error) else str(error))
     old = duckdb.__version__ < "2" and way in ("view", "relation") and kind != "list"

@@ -34,7 +34,7 @@ from tacit.errors import MismatchError, UsageError
 from tacit.statistics import Function, Histogram, Records
 from tacit.transformations import consistent_tree as from_function_consistent_tree
 from tacit.transformations.counts import LinearQueries, TreeCounts, consistent_tree, levels_of
-from tacit.transformations.from_function import Releases, as_transformation
+from tacit.transformations.from_function import ReleaseDomain, as_transformation
 from tacit.transformations.top_code import top_code
 
 COLUMN = Space(Vector(float), SymmetricDistance())
@@ -402,7 +402,7 @@ NUMBERS = st.lists(st.integers(-3, 9), min_size=1, max_size=5)
 @examples(0.8)
 @given(population=NUMBERS, raw=st.lists(st.floats(-5, 12) | st.just(float("nan")), max_size=7))
 def test_what_is_read_is_a_member(population, raw):
-    domain = Releases(Records(population))
+    domain = ReleaseDomain(Records(population))
     result = domain.read(raw)
     assert domain.contains(result)
     assert domain.read([float(x) for x in result]) == result
@@ -414,14 +414,14 @@ def test_what_is_read_is_a_member(population, raw):
 def test_members_are_read_as_they_are_in_any_order(population, order):
     part = population[: max(1, len(population) // 2)]
     shuffled = order.sample(part, len(part))
-    assert Releases(Records(population)).read(shuffled) == sorted(map(Fraction, part))
+    assert ReleaseDomain(Records(population)).read(shuffled) == sorted(map(Fraction, part))
 
 
 def test_a_number_that_the_population_has_once_is_not_read_twice():
     """[7, 7] from a population with one 7 was read as itself: claimed 1, attained 7/6."""
     over = Records([1, 4, 7], size=2)
     t = as_transformation("mean", over=over, relation="bounded")
-    assert Releases(over).read([7, 7]) == [4, 7]
+    assert ReleaseDomain(over).read([7, 7]) == [4, 7]
     data = [[a, b] for a in (1, 4, 7, 9) for b in (1, 4, 7, 9)]
     pairs = [(t.input.domain.read(u), t.input.domain.read(v)) for u in data for v in data]
     pairs = [(u, v) for u, v in pairs if u != v]

@@ -31,7 +31,7 @@ from tacit.accounting.ledger_chain import (
     with_answer,
 )
 from tacit.calls import public
-from tacit.display.card import Card, Shown, Table
+from tacit.display.card import Card, CardTable, Shown
 from tacit.errors import LedgerError, TacitError, UsageError
 from tacit.outside import Json
 
@@ -479,7 +479,7 @@ class Ledger(Shown):
             for index, one in enumerate(self.history(), start=1)
         ]
         head = ["charge", "when (UTC)", "cost", "state"]
-        table = [Table(head, rows, more="ledger.history()")] if rows else []
+        table = [CardTable(head, rows, more="ledger.history()")] if rows else []
         bar = shares(self.total, self.spent, self.remaining)
         return Card(f"Ledger of {self.dataset}", self._store.name, [bar, *table])
 

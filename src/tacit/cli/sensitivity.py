@@ -23,7 +23,7 @@ _TEXT = "text"
 
 
 @dataclass(frozen=True)
-class Population:
+class PopulationOptions:
     """A known population, public values, or an interval; and the number of values of a release."""
 
     records: Text = _values("A known population: numbers, separated by commas.", "X,X,...")
@@ -34,7 +34,7 @@ class Population:
     size: int | None = _values("The number of records in a data set.")
 
 
-def domain_of(given: Population) -> Any:
+def domain_of(given: PopulationOptions) -> Any:
     """Return the domain, or one for each column."""
     from tacit.cli.shared.flag_values import numbers
     from tacit.statistics import Interval, Records, Values
@@ -116,7 +116,7 @@ _MAX_SHOWN = 12
 
 
 @dataclass(frozen=True)
-class Asking:
+class StatisticOptions:
     """Which statistics, and between which neighbours."""
 
     statistics: list[str] = argument(
@@ -139,7 +139,7 @@ class Asking:
 
 
 @options
-def sensitivity(ask: Asking, over: Population) -> None:
+def sensitivity(ask: StatisticOptions, over: PopulationOptions) -> None:
     """Compute sensitivities exactly, with the two neighbours that attain them.
 
     [bold]tacit sensitivity median --records 1,2,2,2,5,5,7,8,9,9 --size 6 --distance 1..4[/bold]
@@ -184,7 +184,7 @@ def _profile(
     distances: Sequence[int],
     relations: Sequence[Any],
     at: Any,
-    ask: Asking,
+    ask: StatisticOptions,
 ) -> None:
     from tacit.statistics import sensitivity_profile
 
@@ -250,7 +250,7 @@ def _record(row: Any) -> dict[str, Any]:
     }
 
 
-def _table(statistic: str, over: Any, distance: int, relation: Any, ask: Asking) -> None:
+def _table(statistic: str, over: Any, distance: int, relation: Any, ask: StatisticOptions) -> None:
     from tacit.statistics import sensitivity_table
 
     with working("listing"):
@@ -323,7 +323,7 @@ class Risk:
 
 
 @options
-def choose_epsilon(ask: Risk, over: Population) -> None:
+def choose_epsilon(ask: Risk, over: PopulationOptions) -> None:
     """Choose epsilon from a disclosure risk, over all possible data sets of a small population.
 
     [bold]tacit choose-epsilon median --records 1,2,3,10 --size 3 --risk 1/3[/bold]

@@ -185,10 +185,10 @@ def _server_options(where: WhereOptions) -> ServerOptions:
 
 def _serve(settings: Settings, server: ServerOptions) -> None:
     from tacit.service.web.server import run
-    from tacit.service.web.state import State
+    from tacit.service.web.state import ServiceState
 
     server.refuse_plain(settings)
-    state = State(settings)
+    state = ServiceState(settings)
     known = state.tokens.listed(limit=1)
     names = ", ".join(state.declared) or "no data set yet"
     note(f"{settings.title}: {names}, at {settings.url or server.address}")
@@ -204,12 +204,12 @@ def _serve_demo(folder: Path, server: ServerOptions) -> None:
     from tacit.service.demo import demo_link, write_demo
     from tacit.service.settings import Settings
     from tacit.service.web.server import run
-    from tacit.service.web.state import State
+    from tacit.service.web.state import ServiceState
 
     write_demo(folder)
     settings = Settings.load(folder)
     server.refuse_plain(settings)
-    state = State(settings)
+    state = ServiceState(settings)
     note("The RAND Health Insurance Experiment: 5,912 people. Open this link; it works once:")
     print(demo_link(state, settings.url or server.address), flush=True)
     note("Ctrl-C stops the service.")

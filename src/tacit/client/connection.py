@@ -12,17 +12,17 @@ from tacit.accounting.budget import Budget
 from tacit.arithmetic.exact import Number
 from tacit.calls import public
 from tacit.client.remote_plan import RemotePlan
-from tacit.client.remote_question import Job, RemoteDataset, RemoteQuestion, RemoteSql, pages
+from tacit.client.remote_question import RemoteDataset, RemoteJob, RemoteQuestion, RemoteSql, pages
 from tacit.client.remote_session import RemoteTable
 from tacit.client.transport import Transport
 from tacit.errors import UsageError
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import Price
-from tacit.tables.question import AskedTable
+from tacit.tables.question import QueryableTable
 from tacit.tables.release.answer import Answer
 
 
-class Connection(AskedTable[RemoteQuestion]):
+class Connection(QueryableTable[RemoteQuestion]):
     """A service, asked with one token; made by :func:`tacit.connect`.
 
     Questions go to its data set: the one that was named, or the only one that the token sees;
@@ -111,17 +111,19 @@ class Connection(AskedTable[RemoteQuestion]):
         """The budget that is left."""
         return self._default.remaining
 
-    def history(self) -> list[Job]:
+    def history(self) -> list[RemoteJob]:
         """Return the releases of the data set that the holder of the token may see."""
         return self._default.history()
 
-    def job(self, name: str) -> Job:
+    def job(self, name: str) -> RemoteJob:
         """Return a release by its name at the service.
 
         Raises:
             UsageError: there is none that the holder of the token may see.
         """
-        return Job(self._transport, self._transport.get(f"/v1/releases/{quote(name, safe='')}"))
+        return RemoteJob(
+            self._transport, self._transport.get(f"/v1/releases/{quote(name, safe='')}")
+        )
 
     def why(self, action: str) -> str:
         """Return why the holder of the token may, or may not, do something on the data set."""

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
 from tacit.arithmetic.exact import Number, as_fraction, as_integer
 from tacit.calls import listed, public
 from tacit.client.remote_question import (
-    Job,
     RemoteDataset,
+    RemoteJob,
     RemoteQuestion,
     RemoteSql,
     Sent,
@@ -135,8 +135,8 @@ class RemotePlan(Sent, PlannedQuestions):
         rho: Number | None = None,
         *,
         tag: str | None = None,
-    ) -> Job:
-        """Ask for a release, and return at once; :meth:`Job.results` has the answers."""
+    ) -> RemoteJob:
+        """Ask for a release, and return at once; :meth:`RemoteJob.results` has the answers."""
         price = Price(epsilon=epsilon, delta=delta, rho=rho, tag=tag)
         return self._submitted({**self._payload(), **exact_price(price)})
 

@@ -20,7 +20,7 @@ from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import Amount, Price, min_epsilon, priced, read_confidence
 from tacit.tables.plan.query import Declared, Query
 from tacit.tables.query.joins import MOST_ROWS, Join
-from tacit.tables.question import Asking
+from tacit.tables.question import QuestionBase
 from tacit.tables.reading import DEFAULT_READING
 from tacit.tables.release.answer import AS_IT_IS, Answer, Arrangement
 from tacit.tables.release.opened_table import On, OtherTable, beside, joined_columns, requested_join
@@ -32,7 +32,7 @@ _WAIT = 30  # the seconds that one request waits for the tick
 _OVER = ("done", "failed", "refused", "cancelled")
 
 
-class Job:
+class RemoteJob:
     """A release: asked, and answered at a tick of the public clock.
 
     Attributes:
@@ -172,7 +172,7 @@ class Job:
         ]
 
     def __repr__(self) -> str:
-        return f"<Job {self.id}: {self._fields['state']}>"
+        return f"<RemoteJob {self.id}: {self._fields['state']}>"
 
 
 def _shown(fields: Mapping[str, Any]) -> list[Any] | None:
@@ -303,11 +303,11 @@ class Sent:
         reply: Mapping[str, Any] = self._previewed(body)
         return reply
 
-    def _submitted(self, body: Mapping[str, Any]) -> Job:
+    def _submitted(self, body: Mapping[str, Any]) -> RemoteJob:
         at = self._at
         once = secrets.token_urlsafe(18)
         made = at.transport.post(f"{at.path}/{self._asks}", _given(body), key=once)
-        return Job(at.transport, made)
+        return RemoteJob(at.transport, made)
 
 
 class _SentQuestion(Sent):
@@ -367,7 +367,7 @@ class _SentQuestion(Sent):
         *,
         total: Number | None = None,
         tag: str | None = None,
-    ) -> Job:
+    ) -> RemoteJob:
         """Ask for a release, and return at once; arguments and errors as of :meth:`release`."""
         price = Price(epsilon=epsilon, delta=delta, rho=rho, total=total, tag=tag)
         return self._submitted({**self._payload(), **exact_price(price)})
@@ -406,7 +406,7 @@ class _SentQuestion(Sent):
         return {label: float(one["standard_error"]) for label, one in errors.items()} or None
 
 
-class RemoteQuestion(Asking, _SentQuestion):
+class RemoteQuestion(QuestionBase, _SentQuestion):
     """A question to a data set of a service; it spends nothing until it is released."""
 
     def __init__(

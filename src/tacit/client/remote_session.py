@@ -8,14 +8,14 @@ from typing import Literal
 from tacit.accounting.budget import Budget
 from tacit.arithmetic.exact import Number
 from tacit.client.remote_plan import RemotePlan, remote_plan
-from tacit.client.remote_question import Job, RemoteDataset, RemoteQuestion, RemoteSql, pages
+from tacit.client.remote_question import RemoteDataset, RemoteJob, RemoteQuestion, RemoteSql, pages
 from tacit.tables.plan.query import Declared, Unit
-from tacit.tables.question import AskedTable
+from tacit.tables.question import QueryableTable
 
 # A data set of a service, asked as a session is asked.
 
 
-class RemoteTable(AskedTable[RemoteQuestion]):
+class RemoteTable(QueryableTable[RemoteQuestion]):
     """A table of a data set that a service hosts.
 
     What is public of it (columns, bounds, keys, whom it protects) is read once; the budget is read
@@ -108,10 +108,12 @@ class RemoteTable(AskedTable[RemoteQuestion]):
         """
         return remote_plan(self._hosted, questions, weights, least, unlisted, nonnegative)
 
-    def history(self) -> list[Job]:
+    def history(self) -> list[RemoteJob]:
         """Return the releases that the holder of the token may see."""
         at = self._hosted
-        return [Job(at.transport, one) for one in pages(at.transport, "/v1/releases", at.name)]
+        return [
+            RemoteJob(at.transport, one) for one in pages(at.transport, "/v1/releases", at.name)
+        ]
 
     def _question(self) -> RemoteQuestion:
         return RemoteQuestion(self._hosted, *self._hosted.question(self._name))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import re
 import ssl
@@ -24,7 +23,7 @@ from tacit.errors import (
     UsageError,
     need,
 )
-from tacit.outside import MAX_BYTES, read_json
+from tacit.outside import MAX_BYTES, is_loopback, read_json
 
 # Where a service is, and with which token it is asked.
 
@@ -61,18 +60,6 @@ def read_address(url: str) -> str:
             "service on this machine, http://127.0.0.1:8000"
         )
     return url.rstrip("/")
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine, by its name or number alone.
-
-    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("127.0.0.1.example")
-    (True, True, False)
-    """
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
 
 
 def read_token(token: str | None, file: str | os.PathLike[str] | None) -> str:

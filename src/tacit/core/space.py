@@ -15,7 +15,7 @@ from tacit.arithmetic.exact import Number, show
 from tacit.calls import public
 from tacit.core.domains import Domain
 from tacit.core.metrics import Metric
-from tacit.display.card import Card, Plain, Shown, Table
+from tacit.display.card import Card, CardTable, Plain, Shown
 from tacit.errors import CallError, MismatchError, TacitError, UsageError, did_you_mean
 
 # What spaces, steps, transformations and measurements show each other.
@@ -175,7 +175,7 @@ def chain_text(start: Space, links: Sequence[ChainLink], d_in: Fraction) -> str:
 def chain_card(title: str, start: Space, links: Sequence[ChainLink], d_in: Fraction) -> Card:
     """Return what a notebook shows of a chain: each step with the distance after it."""
     head = ("step", "distance after it", "measured in")
-    return Card(title, "", [Table(head, _rows(start, links, d_in))])
+    return Card(title, "", [CardTable(head, _rows(start, links, d_in))])
 
 
 def _rows(start: Space, links: Sequence[ChainLink], d_in: Fraction) -> list[tuple[str, str, str]]:

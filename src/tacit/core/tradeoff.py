@@ -16,7 +16,7 @@ from tacit.arithmetic.roots_and_bisection import narrowed
 from tacit.arithmetic.special_functions import normal_cdf
 from tacit.calls import public
 from tacit.core.divergences import distribution
-from tacit.display.card import Card, Shown, Table
+from tacit.display.card import Card, CardTable, Shown
 from tacit.errors import InfeasibleError
 
 if TYPE_CHECKING:
@@ -386,7 +386,7 @@ class TradeoffFunction(Shown):
         """Return what a notebook displays: the least miss rate at some rates of false alarms."""
         levels = [(level, self._beta(level, _DRAWN)) for level in _LEVELS]
         rows = [[show(a), show_between(b.lower, b.upper)] for a, b in levels]
-        table = Table(["false alarms (alpha)", "misses at least (beta)"], rows, names=1)
+        table = CardTable(["false alarms (alpha)", "misses at least (beta)"], rows, names=1)
         return Card("Trade-off function", parts=[table])
 
     def __repr__(self) -> str:

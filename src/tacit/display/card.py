@@ -48,7 +48,7 @@ _BAR = 24  # the characters of a bar in text
 
 
 @dataclass(frozen=True)
-class Table:
+class CardTable:
     head: Sequence[str]  # the names of the columns
     # the cells; at most sixty rows are shown, and the others are counted
     rows: Sequence[Sequence[str]]
@@ -152,7 +152,7 @@ class Card:
 
     title: str
     lead: str = ""
-    parts: Sequence[Table | Shares | Pictures | Plain] = ()
+    parts: Sequence[CardTable | Shares | Pictures | Plain] = ()
     notes: Sequence[str] = ()
 
     def text(self) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tacit import plotting
 from tacit.arithmetic.exact import as_fraction, as_integer
 from tacit.calls import public
-from tacit.display.card import Card, Pictures, Shown, Table, drawing
+from tacit.display.card import Card, CardTable, Pictures, Shown, drawing
 from tacit.display.svg_chart import Mark, chart
 from tacit.errors import RefusedError, UsageError
 from tacit.local.items import plain
@@ -203,7 +203,7 @@ class Estimate(Shown):
         drawn = Pictures(lambda: [(about, drawing(chart(marks, True, about)))])
         notes = [f"and {rest:,} more: to_dict()"] if rest else []
         title = f"Estimate of {self.n:,} reports"
-        return Card(title, "", [Table(head, rows, names=1), drawn], notes)
+        return Card(title, "", [CardTable(head, rows, names=1), drawn], notes)
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{k!r}: {v:.1f}" for k, v in list(self.to_dict().items())[:6])

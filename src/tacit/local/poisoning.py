@@ -1,10 +1,9 @@
 """Poisoning: how far poisoned reports move an estimate, and a bound on the most blatant ones."""
 
 # In the local model no one sees true answers, so no one can distinguish a poisoned report from an
-# honest
-# one: a report that an honest device may send is always accepted.  What can be done is to say how
-# much m such reports move, to choose a mechanism in which they move little, and to refuse reports
-# that honest devices all but never send.
+# honest one: a report that an honest device may send is always accepted.  What can be done is to
+# say how much m such reports move, to choose a mechanism in which they move little, and to refuse
+# reports that honest devices all but never send.
 #
 # Sources: A. Cheu, A. Smith, J. Ullman, *Manipulation attacks in local differential privacy*
 # (2021); X. Cao, J. Jia, N. Gong, *Data poisoning attacks to local differential privacy protocols*

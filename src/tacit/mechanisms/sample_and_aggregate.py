@@ -105,7 +105,7 @@ class AnyRecord(Domain):
 
 
 @dataclass(frozen=True)
-class Rows(Vector):
+class RecordSets(Vector):
     """Data sets of records of any kind: a list, an array (a row is a record), a table.
 
     >>> Rows().read([3, "a"]), record_count({"x": [1, 2], "y": [3, 4]})
@@ -621,7 +621,7 @@ def sample_and_aggregate(
             raise UsageError(f"{aggregate!r} gives pure DP, and takes no delta: leave it out")
         shares["delta"] = _delta(delta) / len(reads)
     centres = tuple(kind(count, where, **shares) for where in reads)
-    space = Space(Rows(), _RELATIONS[relation]())
+    space = Space(RecordSets(), _RELATIONS[relation]())
     name = f"sample_and_aggregate({aggregate}, bins={count})"
     return SampledRelease(space, BinFunction(function, reads), centres, engine, name)
 

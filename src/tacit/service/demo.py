@@ -10,7 +10,7 @@ from tacit.data import health_insurance
 from tacit.errors import UsageError
 from tacit.service.access import EVERYTHING, RIGHTS, Grant
 from tacit.service.tokens import ONCE
-from tacit.service.web.state import State
+from tacit.service.web.state import ServiceState
 
 _DECLARATION = """\
 # Everything in this file is public.
@@ -56,7 +56,7 @@ def write_demo(folder: Path) -> None:
         ) from None
 
 
-def demo_link(state: State, address: str) -> str:
+def demo_link(state: ServiceState, address: str) -> str:
     """Return a link that signs in once with all roles of people; void after an hour."""
     grants = [Grant(role, EVERYTHING) for role in RIGHTS if role != "device"]
     text, _ = state.tokens.create("demo", grants, _LINK_SECONDS, kind=ONCE)

@@ -64,7 +64,7 @@ class Truth:
 
 
 @dataclass(frozen=True)
-class Form:
+class SqlForm:
     """A form of SQL that is accepted."""
 
     part: str  # the part of a query
@@ -72,7 +72,7 @@ class Form:
     means: str
 
 
-FORMS: list[Form] = []
+FORMS: list[SqlForm] = []
 VALUES: dict[str, Callable[[Any, Names], Expression]] = {}
 CONDITIONS: dict[str, Callable[[Any, Names], Truth]] = {}
 
@@ -139,7 +139,7 @@ def form(
 
 def forms(part: str, examples: Mapping[str, str]) -> None:
     """Register forms of a part of a query that no table looks up."""
-    FORMS.extend(Form(part, example, means) for example, means in examples.items())
+    FORMS.extend(SqlForm(part, example, means) for example, means in examples.items())
 
 
 def class_of(node: Any) -> str:

@@ -160,7 +160,7 @@ class Count(Statistic):
 # The sum and its sensitivities.
 
 
-class _Move(NamedTuple):
+class _SumMove(NamedTuple):
     gain: Fraction
     size: int
     removed: int
@@ -231,7 +231,7 @@ class Sum(Statistic):
             if isinstance(question.domain, Records):
                 pool = Population(question.rest)
         moves = [m for up in (True, False) for m in _moves(question, pool, leaving, up)]
-        stay = _Move(Fraction(0), question.size or 1, 0, 0, up=True)
+        stay = _SumMove(Fraction(0), question.size or 1, 0, 0, up=True)
         best = max(moves, key=lambda move: move.gain, default=stay)
         return Sensitivity(
             best.gain,
@@ -243,7 +243,7 @@ class Sum(Statistic):
         )
 
 
-def _moves(question: Question, coming: Pool, leaving: Pool, up: bool) -> Iterator[_Move]:
+def _moves(question: Question, coming: Pool, leaving: Pool, up: bool) -> Iterator[_SumMove]:
     """For every number of removals, the number of additions that moves the sum most."""
     spans = list(_spans(question))
     gain = _running(coming, max((s[3] for s in spans), default=0), from_top=up, up=up)
@@ -253,7 +253,7 @@ def _moves(question: Question, coming: Pool, leaving: Pool, up: bool) -> Iterato
         added = min(max(best, minimum), maximum)
         if size is None:
             size = removed
-        yield _Move(gain[added] - loss[removed], size, removed, added, up)
+        yield _SumMove(gain[added] - loss[removed], size, removed, added, up)
 
 
 def _running(pool: Pool, count: int, *, from_top: bool, up: bool) -> list[Fraction]:

@@ -27,7 +27,7 @@ Booleans = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Blocks:
+class ReplacedBlocks:
     """``C`` is one block of the others, ``B`` the lowest and highest of what remains."""
 
     population: int
@@ -374,7 +374,9 @@ def _offer_windows(
     if lost == 0:
 
         def make_nested(index: int) -> Walk:
-            return Walk(Blocks(moments.size, retained, gained, 0, 0, int(starts[index]), low))
+            return Walk(
+                ReplacedBlocks(moments.size, retained, gained, 0, 0, int(starts[index]), low)
+            )
 
         contest.offer((*union, m), (*narrow, s), make_nested)
         return
@@ -398,7 +400,7 @@ def _offer_windows(
 
     def make(index: int) -> Walk:
         i = int(starts[index])
-        candidate = Blocks(moments.size, retained, gained, lost, int(rank[index]), i, low)
+        candidate = ReplacedBlocks(moments.size, retained, gained, lost, int(rank[index]), i, low)
         return Walk(candidate, "j", i, i + retained)
 
     contest.offer(
@@ -431,7 +433,7 @@ def _spread_outside(contest: Contest, retained: int, gained: int, starts: Intege
     )
 
     def make(index: int) -> Walk:
-        candidate = Blocks(
+        candidate = ReplacedBlocks(
             moments.size, retained, gained, 0, 0, int(starts[index]), int(low[index])
         )
         return Walk(candidate, "p", 0, gained)
@@ -458,7 +460,9 @@ def blocks(contest: Contest, retained: int, gained: int, lost: int) -> None:
                 wide.append(both)
 
             def make(index: int, j: int = j, p: int = p) -> Walk:
-                return Walk(Blocks(moments.size, retained, gained, lost, j, int(i[index]), p))
+                return Walk(
+                    ReplacedBlocks(moments.size, retained, gained, lost, j, int(i[index]), p)
+                )
 
             contest.offer((wide[0], wide[1], m), (narrow[0], narrow[1], s), make)
 
@@ -467,15 +471,17 @@ def crossed(contest: Contest, retained: int, gained: int, lost: int) -> None:
     """The pairs of case (i) at exactly ``k`` with ``B`` between ``C`` and ``A``, for ``c >= a``."""
     moments = contest.moments
     others = moments.size - lost
-    pairs: list[Blocks] = []
+    pairs: list[ReplacedBlocks] = []
     for p in range(gained + 1):
         full = others == retained + gained
         for i in range(min(p, others - retained) + 1):
             top = others if full else p + retained
             for j in (*range(i), *range(i + retained + 1, top + 1)):
-                pairs.append(Blocks(moments.size, retained, gained, lost, j, i, p))
+                pairs.append(ReplacedBlocks(moments.size, retained, gained, lost, j, i, p))
                 mirrored = others - retained - i, gained - p
-                pairs.append(Blocks(moments.size, retained, gained, lost, others - j, *mirrored))
+                pairs.append(
+                    ReplacedBlocks(moments.size, retained, gained, lost, others - j, *mirrored)
+                )
     if not pairs:
         return
     wide, narrow = zip(*(pair.ranges() for pair in pairs), strict=True)

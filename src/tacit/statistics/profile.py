@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tacit import plotting
 from tacit.arithmetic.exact import as_integer, show
 from tacit.calls import public
-from tacit.display.card import Card, Shown, Table
+from tacit.display.card import Card, CardTable, Shown
 from tacit.errors import InfeasibleError, UsageError, need
 from tacit.statistics.domains import Domain
 from tacit.statistics.global_sensitivity import StatisticLike, ask, by_column, lookup
@@ -149,7 +149,7 @@ class Profile(Shown):
         answers = [r.answer for r in self.rows if r.answer is not None]
         names = [a.statistic.name for a in answers if a.question.leaves_out_empty]
         notes = list(without_empty(dict.fromkeys(names)))
-        return Card("Sensitivity profile", "", [Table(head, rows)], notes)
+        return Card("Sensitivity profile", "", [CardTable(head, rows)], notes)
 
     def __repr__(self) -> str:
         names = dict.fromkeys(r.statistic.name for r in self.rows)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tacit import plotting
 from tacit.arithmetic.exact import float_up, show
 from tacit.calls import public
-from tacit.display.card import Card, Shown, Table
+from tacit.display.card import Card, CardTable, Shown
 from tacit.errors import UsageError
 from tacit.statistics.domains import ExtremeRecords, Records, pool_of
 from tacit.statistics.question import Question
@@ -518,7 +518,7 @@ class Sensitivity(Shown):
         why = self.why_no_guarantee
         notes = [*self.notes, *([f"no guarantee: {why}"] if why else [])]
         title = f"{kind.capitalize()} sensitivity of {self.statistic.name}"
-        return Card(title, "", [Table(["", ""], rows)], notes)
+        return Card(title, "", [CardTable(["", ""], rows)], notes)
 
     def __repr__(self) -> str:
         kind = "global" if self.question.at is None else "local"

@@ -12,7 +12,7 @@ import numpy as np
 from tacit import plotting
 from tacit.arithmetic.exact import show
 from tacit.calls import public
-from tacit.display.card import Card, Shown, Table
+from tacit.display.card import Card, CardTable, Shown
 from tacit.errors import InfeasibleError, UsageError, need
 from tacit.statistics.domains import Domain, Interval, Records
 from tacit.statistics.global_sensitivity import StatisticLike, by_column, domain_of, lookup
@@ -268,7 +268,7 @@ class SensitivityTable(Shown):
         lead = f"global sensitivity {show(self.value)}, {self.question.relation}"
         title = f"Sensitivities of {self.statistic.name}"
         notes = without_empty([self.statistic.name] if self.question.leaves_out_empty else [])
-        return Card(title, lead, [Table(head, rows)], list(notes))
+        return Card(title, lead, [CardTable(head, rows)], list(notes))
 
     def __repr__(self) -> str:
         pairs = sum(len(r.neighbours) for r in self.releases)

@@ -33,7 +33,7 @@ _LONG = (("value", "value"), ("lower", "low"), ("upper", "high"))
 _MAX_INTEGER = 2**63 - 1
 
 
-class Column(NamedTuple):
+class ExportColumn(NamedTuple):
     """A column of a table."""
 
     name: str
@@ -44,9 +44,11 @@ class Column(NamedTuple):
     def plain(self) -> list[Any]:
         """Its cells as one type, which tables with typed columns hold.
 
-        >>> Column("n", [2, None, 0.5], True).plain, Column("n", [10**20, 1], True).plain
-        ([2.0, None, 0.5], [1e+20, 1.0])
-        >>> Column("site", [1, "x", None], False).plain
+        >>> ExportColumn("n", [2, None, 0.5], True).plain
+        [2.0, None, 0.5]
+        >>> ExportColumn("n", [10**20, 1], True).plain
+        [1e+20, 1.0]
+        >>> ExportColumn("site", [1, "x", None], False).plain
         ['1', 'x', None]
         """
         # Integers that 64 bits do not hold, or that are next to others, are floats; keys of
@@ -65,7 +67,7 @@ class Column(NamedTuple):
 _FORMS = get_args(Form)
 
 
-class Statistic(NamedTuple):
+class ExportStatistic(NamedTuple):
     """The released numbers of a label.
 
     Attributes:
@@ -83,12 +85,12 @@ class Statistic(NamedTuple):
 def columns_of(
     by: Sequence[str],
     keys: Sequence[Sequence[Any]],
-    statistics: Sequence[Statistic],
+    statistics: Sequence[ExportStatistic],
     form: Form = "wide",
-) -> list[Column]:
+) -> list[ExportColumn]:
     """Return the columns of an answer.
 
-    >>> n = Statistic("n", {"value": [5], "standard_error": [1.5], "low": [2], "high": [8]})
+    >>> n = ExportStatistic("n", {"value": [5], "standard_error": [1.5], "low": [2], "high": [8]})
     >>> [column.name for column in columns_of(["site"], [["a"]], [n])]
     ['site', 'n', 'n_error', 'n_low', 'n_high']
     >>> [column.name for column in columns_of(["site"], [["a"]], [n], "long")]
@@ -107,26 +109,26 @@ def columns_of(
     return columns
 
 
-def _groups(by: Iterable[str], keys: Sequence[Sequence[Any]]) -> list[Column]:
-    return [Column(name, [key[i] for key in keys], False) for i, name in enumerate(by)]
+def _groups(by: Iterable[str], keys: Sequence[Sequence[Any]]) -> list[ExportColumn]:
+    return [ExportColumn(name, [key[i] for key in keys], False) for i, name in enumerate(by)]
 
 
-def _wide(one: Statistic) -> list[Column]:
+def _wide(one: ExportStatistic) -> list[ExportColumn]:
     """Return the columns of a label: four, or four for each bin of a histogram."""
     parts: Mapping[str, Any] = one.column
     bins = parts.get("bins")
     if bins is None:
-        return [Column(one.label + s, list(one.column[part]), True) for s, part in _SUFFIXES]
+        return [ExportColumn(one.label + s, list(one.column[part]), True) for s, part in _SUFFIXES]
     return [
-        Column(f"{one.label} {name}{suffix}", [row[i] for row in parts[part]], True)
+        ExportColumn(f"{one.label} {name}{suffix}", [row[i] for row in parts[part]], True)
         for i, name in enumerate(bins)
         for suffix, part in _SUFFIXES
     ]
 
 
 def _long(
-    by: Sequence[str], keys: Sequence[Sequence[Any]], statistics: Sequence[Statistic]
-) -> list[Column]:
+    by: Sequence[str], keys: Sequence[Sequence[Any]], statistics: Sequence[ExportStatistic]
+) -> list[ExportColumn]:
     """Return a row per number, group by group: its names, the number, and its interval."""
     names = ["statistic"]
     if any("bins" in one.column for one in statistics):
@@ -143,12 +145,12 @@ def _long(
                 for name, cells in table.items():
                     cells.append(row.get(name))
     called = distinct_names(by, table)
-    groups = [Column(n, [keys[p][i] for p in indices], False) for i, n in enumerate(called)]
+    groups = [ExportColumn(n, [keys[p][i] for p in indices], False) for i, n in enumerate(called)]
     texts = ("statistic", "bin")
-    return groups + [Column(name, cells, name not in texts) for name, cells in table.items()]
+    return groups + [ExportColumn(name, cells, name not in texts) for name, cells in table.items()]
 
 
-def _rows(one: Statistic, index: int) -> Iterable[dict[str, Any]]:
+def _rows(one: ExportStatistic, index: int) -> Iterable[dict[str, Any]]:
     """Return the numbers of a label in a group, a row each."""
     parts: dict[str, Any] = {name: one.column[part][index] for name, part in _LONG}
     parts["standard_error"] = one.column["standard_error"][index]
@@ -194,10 +196,10 @@ _MAX_ROWS, _MAX_COLUMNS, _LONGEST = 1_048_576, 16_384, 32_767
 _EXACT = 10**15  # Excel holds fifteen digits of a number
 
 
-def csv_text(columns: Sequence[Column], *, escape_formulas: bool = True) -> str:
+def csv_text(columns: Sequence[ExportColumn], *, escape_formulas: bool = True) -> str:
     r"""Return a table as CSV: UTF-8, commas, a line of names, nothing for what is missing.
 
-    >>> csv_text([Column("site", ["=1+1", "-5"], False), Column("n", [2, None], True)])
+    >>> csv_text([ExportColumn("site", ["=1+1", "-5"], False), ExportColumn("n", [2, None], True)])
     "site,n\n'=1+1,2\n-5,\n"
     """
     # escape_formulas: whether text that a spreadsheet would run as a formula (it starts with ``=``,
@@ -232,7 +234,7 @@ def _field(value: Any) -> str:
     return text
 
 
-def arrow_table(columns: Sequence[Column]) -> Any:
+def arrow_table(columns: Sequence[ExportColumn]) -> Any:
     """A table of pyarrow; what is missing is null, in columns that have a type all the same."""
     pa = need("pyarrow", "arrow")
     arrays = []
@@ -244,7 +246,7 @@ def arrow_table(columns: Sequence[Column]) -> Any:
     return pa.table(arrays, names=[column.name for column in columns])
 
 
-def parquet_bytes(columns: Sequence[Column]) -> bytes:
+def parquet_bytes(columns: Sequence[ExportColumn]) -> bytes:
     """Return a table as a Parquet file."""
     table = arrow_table(columns)
     out = io.BytesIO()
@@ -252,7 +254,7 @@ def parquet_bytes(columns: Sequence[Column]) -> bytes:
     return out.getvalue()
 
 
-def excel_bytes(columns: Sequence[Column], about: Iterable[tuple[str, str]] = ()) -> bytes:
+def excel_bytes(columns: Sequence[ExportColumn], about: Iterable[tuple[str, str]] = ()) -> bytes:
     """Return a table as a workbook of Excel, in which no text is a formula."""
     rows = len(columns[0].values) if columns else 0
     if rows >= _MAX_ROWS or len(columns) > _MAX_COLUMNS:
@@ -339,7 +341,7 @@ class Exports(ABC):
     keys: list[tuple[object, ...]]
 
     @abstractmethod
-    def statistics(self) -> Sequence[Statistic]:
+    def statistics(self) -> Sequence[ExportStatistic]:
         """Return what was released, by label."""
 
     @abstractmethod
@@ -463,17 +465,17 @@ class Exports(ABC):
         """
         write_file(path, parquet_bytes(self._columns_in(form)))
 
-    def _columns_in(self, form: Form) -> list[Column]:
+    def _columns_in(self, form: Form) -> list[ExportColumn]:
         return columns_of(self.by, self.keys, self.statistics(), form)
 
 
-def _known(column: Column) -> bool:
+def _known(column: ExportColumn) -> bool:
     return any(value is not None for value in column.values)
 
 
-def _empty(column: Column) -> str:
+def _empty(column: ExportColumn) -> str:
     return "float64" if column.number else "object"
 
 
-def _polars(polars: Any, column: Column) -> Any:
+def _polars(polars: Any, column: ExportColumn) -> Any:
     return polars.Float64 if column.number else polars.String

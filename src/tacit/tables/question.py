@@ -13,7 +13,7 @@ from tacit.accounting.ledger import Ledger
 from tacit.accounting.ledger_chain import Entry
 from tacit.arithmetic.exact import Number
 from tacit.calls import instead, listed, public
-from tacit.display.card import Card, Shown, Table
+from tacit.display.card import Card, CardTable, Shown
 from tacit.display.progress import working
 from tacit.errors import UsageError
 from tacit.expressions.expression import Expression
@@ -71,12 +71,12 @@ _MOST_FILTERS = 50  # joined with &, no deeper than an expression may be
 
 
 # The question itself; editors read it where they do not read ``Self``.
-_A = TypeVar("_A", bound="Asking")
+_A = TypeVar("_A", bound="QuestionBase")
 
 
 @public
 @instead(**{**SUGGESTIONS, "to_pandas": SUGGESTIONS["to_dict"].replace("to_dict", "to_pandas")})
-class Asking(Shown, ABC):
+class QuestionBase(Shown, ABC):
     """The parts of a question."""
 
     _query: Query
@@ -283,7 +283,7 @@ class Asking(Shown, ABC):
     def card(self) -> Card:
         """Return what a notebook displays: what is asked, in words."""
         rows = [[label, aggregate_words(a.to_json())] for label, a in self._query.aggregates]
-        tables = [Table(["label", "what is asked"], rows)] if rows else []
+        tables = [CardTable(["label", "what is asked"], rows)] if rows else []
         words = question_words({"query": self._query.describe()}) if rows else "about nothing yet"
         todo = "nothing is spent yet: .preview(epsilon=...) shows the errors, .release(...) answers"
         protects = protects_line(self._query.unit.describe())
@@ -296,14 +296,14 @@ class Asking(Shown, ABC):
         return f"<{type(self).__name__} {', '.join(aggregates) or 'about nothing yet'}{people}{by}>"
 
 
-Q = TypeVar("Q", bound=Asking)
+Q = TypeVar("Q", bound=QuestionBase)
 
 _FIRST = "say first what is asked: session.agg(n=tc.count()).release(epsilon='1/2')"
 
 
 @public
 @instead(**{**SUGGESTIONS, **dict.fromkeys(("preview", "release", "cost", *ANSWERS), _FIRST)})
-class AskedTable(ABC, Generic[Q]):
+class QueryableTable(ABC, Generic[Q]):
     """A table that questions begin at."""
 
     if not TYPE_CHECKING:
@@ -418,7 +418,7 @@ def charge_of(question: Priced, **price: Unpack[Price]) -> QueryCharge:
 
 
 @public
-class Question(Asking, Priced):
+class Question(QuestionBase, Priced):
     """A question about the table of a session; it spends nothing until it is released."""
 
     def __init__(

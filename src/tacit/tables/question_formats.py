@@ -60,7 +60,7 @@ def join_text(text: str) -> JoinText:
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionRequest:
     """One question: what is asked, what it may spend, where the answer goes."""
 
     aggregates: Mapping[str, TableStatistic]
@@ -85,7 +85,7 @@ class Asked:
     certificates: tuple[str, ...] = ()
 
     @property
-    def parts(self) -> tuple[Asked, ...]:
+    def parts(self) -> tuple[QuestionRequest, ...]:
         """The questions whose answers go somewhere: this one."""
         return (self,)
 
@@ -260,7 +260,7 @@ def condition(text: str) -> Expression:
     >>> print(condition("age >= 18 and not sex is missing"))
     ((age >= 18) & ~(sex is missing))
     """
-    return _Reader(text, "condition", _HELP).whole()
+    return _ConditionReader(text, "condition", _HELP).whole()
 
 
 def computed(text: str) -> Expression:
@@ -269,7 +269,7 @@ def computed(text: str) -> Expression:
     >>> computed("cost * 2")
     (cost * 2)
     """
-    return _Reader(text, "column", _HELP_DERIVED).whole()
+    return _ConditionReader(text, "column", _HELP_DERIVED).whole()
 
 
 def columns_of(texts: Sequence[str]) -> dict[str, Expression]:
@@ -280,7 +280,7 @@ def columns_of(texts: Sequence[str]) -> dict[str, Expression]:
     """
     columns: dict[str, Expression] = {}
     for text in texts:
-        reader = _Reader(text, "column", _HELP_DERIVED)
+        reader = _ConditionReader(text, "column", _HELP_DERIVED)
         name = reader.named()
         if name in columns:
             raise UsageError(f"the column {name!r} is given twice; name each once")
@@ -288,7 +288,7 @@ def columns_of(texts: Sequence[str]) -> dict[str, Expression]:
     return columns
 
 
-class _Reader:
+class _ConditionReader:
     def __init__(self, text: str, what: str, help: str) -> None:
         self.text, self.what, self.help = text, what, help
         self.tokens = list(_tokens(text, what, help))
@@ -540,7 +540,7 @@ def read_question(
     question: Mapping[str, Any],
     declared: bool,
     keys: Callable[[Sequence[str]], Any] | None = None,
-) -> Asked:
+) -> QuestionRequest:
     """Return the question that fields describe.
 
     >>> asked = read_question(
@@ -561,7 +561,7 @@ def read_question(
     by = listed(question, "by")
     made = _columns(question)
     declared = declared or bool(people) or bool(made)
-    request = Asked(
+    request = QuestionRequest(
         aggregates={label: _answer(spec, label, declared) for label, spec in answers.items()},
         joins=tuple(map(join_text, listed(question, "join"))),
         derived=made,

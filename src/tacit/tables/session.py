@@ -17,7 +17,7 @@ from tacit.accounting.ledger_chain import canonical
 from tacit.accounting.open_ledger import InMemory, check_ledger, has_ledger
 from tacit.arithmetic.exact import Number
 from tacit.calls import public
-from tacit.display.card import Card, Shown, Table
+from tacit.display.card import Card, CardTable, Shown
 from tacit.errors import LedgerError, UsageError, did_you_mean, need
 from tacit.expressions.expression import from_json
 from tacit.expressions.timeline import Moment, Span
@@ -30,7 +30,7 @@ from tacit.tables.plan.parse_question import aggregate_from
 from tacit.tables.plan.preview import warn_of_budget
 from tacit.tables.plan.query import NOTHING_DECLARED, Declared, Query, Unit
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.question import AskedTable, Question
+from tacit.tables.question import QueryableTable, Question
 from tacit.tables.reading import Reading, without_reading
 from tacit.tables.release.opened_table import OpenedTable, SharedTable
 from tacit.tables.streaming.counter import TimeCounter
@@ -293,7 +293,7 @@ class History(list[Entry], Shown):
         table = self.to_dict()
         rows = [[str(cell) for cell in row] for row in zip(*table.values(), strict=True)]
         head = ["when (UTC)" if name == "when" else name for name in table]
-        return Card("History", "", [Table(head, rows)])
+        return Card("History", "", [CardTable(head, rows)])
 
     def __repr__(self) -> str:
         return self.card().text()
@@ -308,7 +308,7 @@ def session_card(name: str, unit: Unit, columns: Mapping[str, str], ledger: Ledg
     bar = shares(ledger.total, ledger.spent, ledger.remaining)
     notes = [f"the budget is {ledger.whereabouts}"]
     protects = protects_line(unit.describe())
-    return Card(f"Session on {name}", protects, [bar, Table(["kind", "columns"], rows)], notes)
+    return Card(f"Session on {name}", protects, [bar, CardTable(["kind", "columns"], rows)], notes)
 
 
 # A session: a table, whom it protects, and a budget that cannot be overdrawn.
@@ -320,7 +320,7 @@ NEIGHBOURS = "unbounded"  # one unit of privacy, with all its rows, added or rem
 
 
 @public
-class Session(Planning, AskedTable[Question], Shown):
+class Session(Planning, QueryableTable[Question], Shown):
     """Ask a table for differentially private statistics, under one privacy budget.
 
     Args:

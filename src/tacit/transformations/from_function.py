@@ -41,7 +41,7 @@ _BITS = 20
 
 
 @dataclass(frozen=True)
-class Releases(Domain):
+class ReleaseDomain(Domain):
     """Data sets of a :class:`~tacit.statistics.Records`, ``Values`` or ``Interval`` domain."""
 
     # Numbers outside it are read as the nearest member.  A data set without records is a member
@@ -157,7 +157,7 @@ class ReleaseDistance(Metric):
     # whether a data set without records is one of them; else it is infinitely far
     empty: bool = False
 
-    carries = (Releases,)
+    carries = (ReleaseDomain,)
 
     @property
     def counts_records(self) -> bool:
@@ -239,7 +239,9 @@ def as_transformation(
     else:
         computed = stability_map(_statistic(function), over, relation)
     empty, domain = not computed.statistic.min_size, computed.domain
-    space = Space(Releases(domain, empty), ReleaseDistance(computed.relation, domain.size, empty))
+    space = Space(
+        ReleaseDomain(domain, empty), ReleaseDistance(computed.relation, domain.size, empty)
+    )
     example = computed.statistic.exact([computed.domain.lower])
     if isinstance(example, tuple):
         return _vector(space, computed, len(example))

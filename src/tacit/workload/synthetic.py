@@ -21,11 +21,9 @@ from tacit.workload.marginals import Subset
 # true counts t are among these z.
 #
 # *Theorem.*  In that metric the nearest counts are never farther from t than x is, whatever the
-# noise
-# was.  *Proof.*  The z form a closed convex set, and t is in it.  For the nearest point p the angle
-# at p between x and any point of the set is at least a right one, so that ``|x - t|^2 >= |x - p|^2
-# +
-# |p - t|^2``.
+# noise was.  *Proof.*  The z form a closed convex set, and t is in it.  For the nearest point p the
+# angle at p between x and any point of the set is at least a right one, so that
+# ``|x - t|^2 >= |x - p|^2 + |p - t|^2``.
 #
 # That is a bound for all counts together; a single count may get worse.  With the covariance of the
 # estimates as K (the cells of a line) it is about what the noise tells.  With K for which the form

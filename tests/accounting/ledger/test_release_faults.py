@@ -43,7 +43,7 @@ from tacit.errors import (
 from tacit.tables import question
 from tacit.tables.engines.duckdb.engine import DuckEngine
 from tacit.tables.question import charge_of
-from tacit.tables.release.release import Collector, ValidatedPlans
+from tacit.tables.release.release import PlanRunner, ValidatedPlans
 from tacit.tables.session import Session
 
 TABLE = pa.table({"x": [1.0, 2.0, 3.0] * 10, "site": ["a", "b", "c"] * 10})
@@ -73,7 +73,7 @@ STEPS = {
     "dry run": (ValidatedPlans, "check", "before", False),
     "charge": (Ledger, "charge", "before", False),
     "charged": (Ledger, "charge", "after", True),
-    "read": (Collector, "collect", "before", True),
+    "read": (PlanRunner, "collect", "before", True),
     "drawn": (question, "release_answer", "before", True),
     "made": (question, "release_answer", "after", True),
     "record": (Ledger, "_record", "before", True),
@@ -216,10 +216,12 @@ def test_no_statement_reads_a_row_before_the_charge(monkeypatch):
 
 def test_what_the_engine_refuses_whatever_the_rows_costs_nothing(monkeypatch):
     """A statement that cannot be run on this table, found out on no rows."""
-    from tacit.tables.query.integer_query import Query
+    from tacit.tables.query.integer_query import IntegerQuery
 
     with Session(TABLE, unit=tc.one_row_each, budget=tc.epsilon_delta(9, "1e-3")) as session:
-        monkeypatch.setattr(Query, "_offsets_sql", lambda self, request: ["no_such_function(1)"])
+        monkeypatch.setattr(
+            IntegerQuery, "_offsets_sql", lambda self, request: ["no_such_function(1)"]
+        )
         with pytest.raises(DataSourceError, match="nothing was spent"):
             release(session)  # with unknown keys, whose answers are computed last
         assert session.spent.is_nothing

@@ -12,7 +12,7 @@ from support.clinic import make_clinic
 from support.service.server import served
 from tacit.accounting import open_ledger
 from tacit.cli.release.job import refuse_alone
-from tacit.cli.shared.options import ServerOptions
+from tacit.cli.shared.options import RemoteOptions
 from tacit.errors import UsageError
 from tacit.tables.derived.derive import Earlier
 from tacit.tables.plan.plan import Plan
@@ -195,8 +195,8 @@ REMOTE_ASKED = ["sql", "visits", "select count(*) as n from visits", "--epsilon"
 
 def test_a_token_without_a_service_is_refused(tacit):
     with pytest.raises(UsageError, match="--server"):
-        refuse_alone(ServerOptions(token_file="token"))
-    refuse_alone(ServerOptions())
+        refuse_alone(RemoteOptions(token_file="token"))
+    refuse_alone(RemoteOptions())
     done = tacit("ledger", "show", "visits", "--token-file", "token")
     assert (done.code, "--server" in done.err) == (2, True)
 

@@ -39,7 +39,7 @@ from tacit.cli.shared.flag_values import (
 )
 from tacit.cli.shared.options import TableOptions, amounts, with_kinds
 from tacit.cli.shared.output import check_files, note, print_json, print_table, working
-from tacit.client.remote_question import Job
+from tacit.client.remote_question import RemoteJob
 from tacit.client.transport import Transport
 from tacit.errors import ServiceError, TacitError, UsageError
 from tacit.expressions.schema import Column, Schema
@@ -479,7 +479,7 @@ class Waiting:
 
 
 def test_a_release_that_waits_names_the_commands() -> None:
-    job = Job(cast("Transport", Waiting()), {"id": "r1", "state": "waiting"})
+    job = RemoteJob(cast("Transport", Waiting()), {"id": "r1", "state": "waiting"})
     with pytest.raises(ServiceError) as refused:
         job.result()
     said = in_flags(str(refused.value))

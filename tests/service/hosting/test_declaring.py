@@ -19,8 +19,8 @@ from tacit.errors import DataSourceError, UsageError
 from tacit.service.database import Database, declarations
 from tacit.service.hosting.datasets import Datasets, OpenTables
 from tacit.service.hosting.declaring import (
-    Declared,
     DeclaredStore,
+    SentDeclaration,
     collusion_words,
     columns_of,
     owners_of,
@@ -460,12 +460,12 @@ def test_the_latest_of_a_name_counts_and_those_before_it_stand(tmp_path: Path) -
     assert (store.latest(), store.all()) == (0, {})
     for name, latency in (("visits", 1), ("births", 2), ("visits", 0.3)):
         with store.begin() as run:
-            store.add(run, Declared(name, FIELDS, {"latency": latency}, "cleo", 5.0))
+            store.add(run, SentDeclaration(name, FIELDS, {"latency": latency}, "cleo", 5.0))
     assert store.latest() == 3
     assert {name: one.number for name, one in store.all().items()} == {"visits": 3, "births": 2}
     assert store.all()["visits"].hosting == {"latency": 0.3}
     read = store.all()["visits"]
-    assert read.dataset(tmp_path) == Declared("visits", FIELDS, {}, "x", 0).dataset(tmp_path)
+    assert read.dataset(tmp_path) == SentDeclaration("visits", FIELDS, {}, "x", 0).dataset(tmp_path)
     assert read.hosted(Settings(tmp_path)).latency == Fraction(3, 10)
     database.close()
 
@@ -474,13 +474,13 @@ def test_what_the_operator_decides_is_no_curators_to_say() -> None:
     settings = Settings.from_fields({"approval": True}, Path())
     for hosting in ({"collusion": "teams apart"}, {"approval": False}):
         with pytest.raises(UsageError):
-            Declared("visits", FIELDS, hosting, "cleo", 0.0).hosted(settings)
+            SentDeclaration("visits", FIELDS, hosting, "cleo", 0.0).hosted(settings)
 
 
 # All data sets of a service: those of files, those of curators, and what comes while it runs.
 
 
-STAYS = Declared("stays", DATASETS_FIELDS, {"refresh": "every 6 hours"}, "cleo", 0.0)
+STAYS = SentDeclaration("stays", DATASETS_FIELDS, {"refresh": "every 6 hours"}, "cleo", 0.0)
 
 
 def opened(folder: Path) -> tuple[Datasets, Database]:
@@ -500,7 +500,7 @@ def test_what_comes_while_it_runs_is_found_and_what_is_wrong_hides_nothing(tmp_p
         assert datasets.refreshed_when() == {"stays": "every 6 hours", "visits": None}
     with pytest.raises(Problem, match="another declaration"):
         other.declare(STAYS, 7, lambda _: None)
-    twin = Declared("twin", DATASETS_FIELDS, {}, "cleo", 0.0)
+    twin = SentDeclaration("twin", DATASETS_FIELDS, {}, "cleo", 0.0)
     with pytest.raises(UsageError, match="same people"):
         other.declare(twin, None, lambda _: None)
     for datasets, database in ((one, base), (other, also)):

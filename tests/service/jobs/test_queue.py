@@ -49,7 +49,7 @@ from tacit.service.jobs.workers import Workers
 from tacit.service.problem import Problem
 from tacit.service.settings import Settings
 from tacit.service.telemetry import configure
-from tacit.service.web.state import State
+from tacit.service.web.state import ServiceState
 
 DONE = Outcome(True)
 
@@ -379,12 +379,12 @@ def test_killed_at_every_place_on_postgresql(
 def goes_on(folder: Path, mortals: Mortals, place: str) -> None:
     """A process is killed at a place, and another one goes on with what it left."""
     settings = Settings.load(folder)
-    first = State(settings)
+    first = ServiceState(settings)
     assert first.datasets.of("visits").ledger(None).spent.is_nothing
     first.datasets.close()
     first.database.close()
     assert mortals.end(folder, place) == -signal.SIGKILL
-    state = State(settings, later)
+    state = ServiceState(settings, later)
     ledger = state.datasets.of("visits").ledger(None)
     before = ledger.history()
     assert len(before) <= 1

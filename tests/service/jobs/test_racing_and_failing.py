@@ -34,7 +34,7 @@ from tacit.accounting.ledger import Ledger, accounts_of
 from tacit.errors import BudgetError
 from tacit.service.hosting.ask import Ask
 from tacit.service.settings import Settings
-from tacit.service.web.state import State
+from tacit.service.web.state import ServiceState
 
 SCRIPT = Path(other_process.__file__)
 ASK = "/v1/datasets/visits/releases"
@@ -133,14 +133,14 @@ def test_those_who_ask_at_once_are_written_together_and_each_pays_or_is_refused(
 def test_processes_that_race_over_http_never_pass_the_budget_nor_a_cap(tmp_path: Path) -> None:
     caps = "caps = { teams = { oncology = { epsilon = 15 } } }\nlimits = { waiting_jobs = 1000 }"
     hosted_clinic(tmp_path, caps, SMALL)
-    State(Settings.load(tmp_path)).database.close()
+    ServiceState(Settings.load(tmp_path)).database.close()
     crew = start("race_together", tmp_path, 60, "ada", "eve", "bob")
     outcomes = [told(crew) for _ in range(3)]
     crew.communicate(timeout=60)
     assert crew.returncode == 0
     assert all(granted + refused == 60 for granted, refused in outcomes)
     assert sum(granted for granted, _ in outcomes) == 15
-    state = State(Settings.load(tmp_path))
+    state = ServiceState(Settings.load(tmp_path))
     ledger = state.datasets.of("visits").ledger(None)
     consistent(ledger)
     assert ledger.spent == epsilon(15)
@@ -157,7 +157,7 @@ def test_a_full_disk_forgets_no_charge_and_shows_no_second_noise(tmp_path: Path)
     assert outcomes[0] == "done"
     assert set(outcomes[1:]) - {"done"}, "the disk was never full"
     assert set(again) == {"done"}
-    state = State(Settings.load(tmp_path))
+    state = ServiceState(Settings.load(tmp_path))
     ledger = state.datasets.of("visits").ledger(None)
     consistent(ledger)
     assert ledger.spent == epsilon(13)
@@ -229,7 +229,7 @@ def test_a_clock_set_back_charges_nothing_twice(tmp_path: Path) -> None:
     def clock() -> float:
         return now[0] + time.monotonic() % 1e-3
 
-    state = State(Settings.load(hosted_clinic(tmp_path)), clock)
+    state = ServiceState(Settings.load(hosted_clinic(tmp_path)), clock)
     ledger = state.datasets.of("visits").ledger(None)
     first = state.release_service.submit("visits", ADA, Ask.from_json(COUNT))
     claimed = state.release_service.queue.claim("w")

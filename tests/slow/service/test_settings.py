@@ -27,7 +27,7 @@ from tacit.accounting.ledger import Ledger, accounts_of
 from tacit.report import Certificate
 from tacit.service.problem import Problem
 from tacit.service.settings import Settings
-from tacit.service.web.state import State
+from tacit.service.web.state import ServiceState
 
 pytestmark = pytest.mark.slow
 
@@ -293,7 +293,7 @@ def test_ten_thousand_requests_never_pass_the_budget_nor_a_cap(tmp_path: Path) -
             answers[k].append(answer)
     for every in answers.values():
         assert all(answer == every[0] for answer in every)  # one noise for all
-    state = State(Settings.load(folder))
+    state = ServiceState(Settings.load(folder))
     hosted = state.datasets.of("visits")
     ledger = hosted.ledger(None)
     history = ledger.history()

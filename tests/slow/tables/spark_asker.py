@@ -20,7 +20,7 @@ from tacit.errors import DataSourceError
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.tables.privacy_unit import PersonUnit
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Moments, People, Rows
 
 ROWS, PARTS = 200_000, 8
@@ -49,7 +49,7 @@ class Asker:
         """Return the exact integers."""
         unit = PersonUnit("person", rows=2, most_groups=2)
         by = {"by": {"g": col("region")}, "keys": KEYS}
-        exact = Query(self.session.source, unit, **by).run(AGAIN)
+        exact = IntegerQuery(self.session.source, unit, **by).run(AGAIN)
         return {"exact": [_plain(exact.of(request)) for request in AGAIN]}
 
     def release(self):

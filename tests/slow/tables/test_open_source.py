@@ -28,7 +28,7 @@ from tacit.expressions.grid import Grid
 from tacit.tables import privacy_unit as contributions
 from tacit.tables.open_source import open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Bins, Cells, Moments, People, Rows, Total
 
 HERE = Path(__file__).parent
@@ -285,7 +285,7 @@ def most_read(spark, ask):
 def exact(source, unit, query):
     """The integers of every question."""
     with source:
-        answer = Query(source, unit, **query).run(ASKED)
+        answer = IntegerQuery(source, unit, **query).run(ASKED)
         return [reference.plain(answer.of(request)) for request in ASKED]
 
 
@@ -323,7 +323,7 @@ def test_sums_so_large_that_their_person_has_no_weight_need_not_be_right(spark):
     moments, total = Moments(col("y"), Grid.for_bounds(0, 1 << 20)), Total(col("x"), points)
     with open_source(rows) as source:
         asked = {"by": {"even": col("even")}, "keys": [True, False]}
-        found = Query(source, PersonUnit("p", rows=1), **asked).run([Rows(), moments, total])
+        found = IntegerQuery(source, PersonUnit("p", rows=1), **asked).run([Rows(), moments, total])
     half, cells = large // 2, moments.grid.cells
     assert found.of(Rows()).tolist() == [half, half]
     assert found.of(moments).tolist() == [[half, 0, half * cells, half * cells**2]] * 2
@@ -377,7 +377,9 @@ def test_a_million_people_give_the_same_integers_as_in_duckdb(postgres, grouped)
     found = []
     for source in (open_source(postgres.dsn(), "data"), open_source(connection, "data")):
         with source:
-            exact = Query(source, PersonUnit("person", rows=2, most_groups=20), **by).run(asked)
+            exact = IntegerQuery(source, PersonUnit("person", rows=2, most_groups=20), **by).run(
+                asked
+            )
             found.append([reference.plain(exact.of(request)) for request in asked])
     assert found[0] == found[1]
     assert sum(found[0][-1]) >= POSTGRES_MILLION_PEOPLE

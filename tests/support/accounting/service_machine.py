@@ -36,7 +36,7 @@ from tacit.service.hosting.ask import Ask
 from tacit.service.jobs.queue import LEASE, JobScope
 from tacit.service.problem import Problem
 from tacit.service.settings import Settings
-from tacit.service.web.state import State
+from tacit.service.web.state import ServiceState
 
 __all__ = ["TALLY", "ServiceMachine", "template"]
 
@@ -66,7 +66,7 @@ class Machine(Memory):
     def __init__(self, folder: Path, clock: Any) -> None:
         super().__init__()
         self.name = f"worker {random.random()}"
-        self.state = State(Settings.load(folder), clock)
+        self.state = ServiceState(Settings.load(folder), clock)
 
     def close(self) -> None:
         """End it; what it left open is left to the others."""
@@ -80,7 +80,7 @@ def template(folder: Path, *, approval: bool) -> Path:
     declared = DECLARED.replace("epsilon = 1000", f"epsilon = {BUDGET}")
     hosted_clinic(folder, declared=declared)
     (folder / "service.toml").write_text(SETTINGS.format(approval=str(approval).lower()))
-    State(Settings.load(folder), lambda: BEGIN).close()
+    ServiceState(Settings.load(folder), lambda: BEGIN).close()
     return folder
 
 

@@ -24,7 +24,7 @@ from support.by_hand.small_domains import STATISTICS, Enumerated, most_change
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
-from tacit.tables.release.release import Collector
+from tacit.tables.release.release import PlanRunner
 
 LOW, HIGH, VALUES = Fraction(0), Fraction(4), (0, 4)
 GROUPS = (("a",), ("b",))
@@ -116,7 +116,7 @@ class Release:
             if self.known:
                 sets, people = [GROUPS], {}
             else:
-                exact = Collector(source).collect(self.plan)
+                exact = PlanRunner(source).collect(self.plan)
                 people = dict(zip(exact.people.keys, exact.people.counts, strict=True))
                 sets = [
                     keys
@@ -125,7 +125,7 @@ class Release:
                 ]
             found = {}
             for keys in sets:
-                (vectors,) = Collector(source).collect(self.plan).vectors(
+                (vectors,) = PlanRunner(source).collect(self.plan).vectors(
                     self.plan.chains(len(keys)), list(keys)
                 )  # fmt: skip
                 (counted,) = vectors.values()

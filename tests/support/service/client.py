@@ -13,7 +13,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from tacit.service.access import Grant
 from tacit.service.settings import Settings
 from tacit.service.web.server import create_app
-from tacit.service.web.state import State
+from tacit.service.web.state import ServiceState
 
 ADDRESS = "http://127.0.0.1:8000"
 
@@ -21,7 +21,9 @@ ADDRESS = "http://127.0.0.1:8000"
 class Client:
     """Asks an application that runs, and waits for the reply: ``client.get("/healthz")``."""
 
-    def __init__(self, portal: BlockingPortal, client: httpx.AsyncClient, state: State) -> None:
+    def __init__(
+        self, portal: BlockingPortal, client: httpx.AsyncClient, state: ServiceState
+    ) -> None:
         self._portal = portal
         self._client = client
         self.state = state
@@ -56,7 +58,7 @@ class Client:
 
 
 @contextmanager
-def running(given: Path | Settings | State) -> Iterator[Client]:
+def running(given: Path | Settings | ServiceState) -> Iterator[Client]:
     """A service that runs until the end of the block."""
     settings = Settings.load(given) if isinstance(given, Path) else given
     app = create_app(settings)

@@ -33,9 +33,9 @@ from tacit.service.jobs.queue import Job, Queue
 from tacit.service.jobs.release_service import ReleaseService
 from tacit.service.settings import Settings
 from tacit.service.web.server import create_app
-from tacit.service.web.state import State
+from tacit.service.web.state import ServiceState
 from tacit.tables import question as question_module
-from tacit.tables.release.release import Collector
+from tacit.tables.release.release import PlanRunner
 
 ADA = Caller("ada", "oncology", (Grant("analyst", "*"),), "t", 0)
 
@@ -61,7 +61,7 @@ def serve(folder: str, ticks: str, slow: str = "", seconds: str = "0") -> None:
         queue_module.tick_after = lambda _asked, _latency, done: done  # type: ignore[attr-defined]
         for module in (queue_module, job_module):
             module.next_tick = lambda _asked, _latency, now: now + 0.0005  # type: ignore[attr-defined]
-    state = State(Settings.load(folder))
+    state = ServiceState(Settings.load(folder))
     token, _ = state.tokens.create("ada", [Grant("analyst", "*")], 36_000)
 
     async def run() -> None:
@@ -121,8 +121,8 @@ PLACES: dict[str, Callable[[], None]] = {
     "charged": lambda: _after(Ledger, "charge"),
     "asked": lambda: _after(ReleaseService, "submit"),
     "claimed": lambda: _before(ReleaseService, "work"),
-    "before reading": lambda: _before(Collector, "collect"),
-    "read": lambda: _after(Collector, "collect"),
+    "before reading": lambda: _before(PlanRunner, "collect"),
+    "read": lambda: _after(PlanRunner, "collect"),
     "noise drawn": lambda: _after(question_module, "release_answer"),
     "before recording": lambda: _before(Ledger, "record"),
     "in recording": lambda: _inside(2),
@@ -140,7 +140,7 @@ QUESTION = {"sql": "select site, count(*) as n from visits group by site", "epsi
 def killed(folder: str, place: str) -> None:
     """Ask a question and answer it, and be killed on the way."""
     PLACES[place]()
-    state = State(Settings.load(folder))
+    state = ServiceState(Settings.load(folder))
     state.release_service.submit("visits", ADA, Ask.from_json(QUESTION), "once")
     state.workers.start()
     time.sleep(60)
@@ -207,7 +207,7 @@ def race(folder: str, name: str, times: str, ready: Callable[[], object], gate: 
 def full_disk(folder: str) -> None:
     """Ask until no file may grow any more, make room again, and ask the same once more."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    state = State(Settings.load(folder))
+    state = ServiceState(Settings.load(folder))
     state.workers.start()
     release_service = state.release_service
 

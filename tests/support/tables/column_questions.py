@@ -12,7 +12,7 @@ from tacit.expressions.expression import Expression, col
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import Source, open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Bins, Cells, Distinct, Moments, People, Rows
 
 NUMBERS = [0, 1, 5, -1, 200, 0.5, 1 << 40]
@@ -66,7 +66,7 @@ def answers(source: Source, kinds: dict[str, str]) -> dict[Any, Any]:
             for number, (way, requests) in enumerate(of_column(name, kind)):
                 if number and "where" in way and isinstance(unit, PersonUnit):
                     continue
-                query = Query(source, unit, **way)
+                query = IntegerQuery(source, unit, **way)
                 answer = query.run(requests)
                 where = (name, number, str(way), type(unit).__name__)
                 found[where] = [plain(answer.of(r)) for r in requests]
@@ -84,4 +84,4 @@ def in_duckdb(table: pa.Table) -> Source:
 
 def count(source: Source, where: Expression) -> int:
     """Return the number of rows that satisfy a condition, before noise."""
-    return int(Query(source, OneRowEach(), where=where).run([Rows()]).of(Rows())[0])
+    return int(IntegerQuery(source, OneRowEach(), where=where).run([Rows()]).of(Rows())[0])

@@ -20,7 +20,7 @@ from support.tables import tables_reference as reference
 from tacit.expressions.expression import col, when
 from tacit.expressions.grid import Grid
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import (
     Bins,
     Cells,
@@ -152,7 +152,7 @@ def compare(
 ) -> None:
     """Ask for some requests after others, and hold every answer against the definition."""
     keys = query["keys"] if query["by"] else None
-    engine = Query(source, query["unit"], where=query["where"], by=query["by"], keys=keys)
+    engine = IntegerQuery(source, query["unit"], where=query["where"], by=query["by"], keys=keys)
     query = {**query, "salt": SALT}
     expected = {r: reference.answer(rows, query, r) for r in requests()}
     # one at a time takes another way through the engine than all at once; then all are asked again

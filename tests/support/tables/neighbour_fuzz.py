@@ -21,9 +21,9 @@ from tacit.expressions.expression import Expression, col
 from tacit.expressions.grid import Grid
 from tacit.expressions.timeline import Timeline
 from tacit.tables.open_source import Source
-from tacit.tables.plan.query import Query as Asked
+from tacit.tables.plan.query import IntegerQuery as Asked
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Bins, Cells, Moments, People, Rows, Total
 from tacit.tables.streaming.periods import CountsOverTime, counts_of_periods
 
@@ -128,7 +128,7 @@ def periods(source: Source, unit: Any, draw: random.Random) -> Callable[[], Sequ
 
 def question(
     source: Source, unit: Any, rows: list[list[Pair]], draw: random.Random
-) -> tuple[Query, list[Any]]:
+) -> tuple[IntegerQuery, list[Any]]:
     """Return a random question that the schema and the seed decide."""
     schema = source.schema
     columns = {name: col(name).kind(schema) for name in list(schema)[1:]}
@@ -161,7 +161,7 @@ def question(
         middle = sorted({0, grid.cells // 3, grid.cells})
         requests += [Moments(value, grid, squares=draw.random() < 0.5), Total(value, grid)]
         requests += [Cells(value, grid), Bins(value, grid, tuple(middle))]
-    return Query(source, unit, where=where, by=by, keys=keys), requests
+    return IntegerQuery(source, unit, where=where, by=by, keys=keys), requests
 
 
 def key_of(value: Any) -> Any:

@@ -9,7 +9,7 @@ from tacit.mechanisms.smooth import SmoothNoise
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
-from tacit.tables.release.release import Collector
+from tacit.tables.release.release import PlanRunner
 from tacit.tables.statistics.data_dependent_steps import (
     BinnedRecords,
     ChangedBins,
@@ -56,7 +56,7 @@ def vectors(table, unit):
     query = Query(source.schema, unit, by=("g",), keys=KEYS, aggregates=tuple(ASKED.items()))
     plan = Plan(query, tc.epsilon_delta(1, "1e-3"))
     chains = plan.chains(len(KEYS))
-    found = Collector(source).collect(plan).vectors(chains, list(KEYS))
+    found = PlanRunner(source).collect(plan).vectors(chains, list(KEYS))
     source.close()
     return [
         (plan.measurement(end, part.on_people), end[0], exact[end[0]])

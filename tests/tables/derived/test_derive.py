@@ -24,7 +24,7 @@ from tacit.tables.derived.released import (
     AloneCells,
     Between,
     Listed,
-    Whole,
+    OpaqueCondition,
     column_name,
     conditions_of,
     release_of,
@@ -309,7 +309,7 @@ def test_filters_that_are_values_or_bounds_of_a_column(where, asked) -> None:
     ],
 )
 def test_other_filters_are_whole(where) -> None:
-    assert all(isinstance(one, Whole) for one in read(*where))
+    assert all(isinstance(one, OpaqueCondition) for one in read(*where))
 
 
 def test_a_derived_column_is_its_expression() -> None:

@@ -33,7 +33,7 @@ from tacit.tables.engines.csv import (
 from tacit.tables.engines.duckdb.engine import DUCKDB
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.plan import Plan
-from tacit.tables.release.release import Collector, without_rows
+from tacit.tables.release.release import PlanRunner, without_rows
 
 forms = st.sampled_from(
     [
@@ -271,7 +271,7 @@ def test_a_join_gives_the_whole_numbers_of_its_definition(
     connection = duckdb.connect()
     joined = {**given["visits"][0], "region": "varchar", "age": "bigint"}
     fill(connection.execute, {"joined": (joined, by_definition(given, how))}, {})
-    expected = Collector(open_source(connection, "joined"))
+    expected = PlanRunner(open_source(connection, "joined"))
     with tc.open(tmp_path / "visits.toml", ledger=tc.in_memory) as session:
         question = session.join("sites").join("patients", how=how)
         question = question.filter((tc.col("age") > 10) | tc.col("age").is_null())

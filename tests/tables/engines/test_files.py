@@ -40,7 +40,7 @@ from tacit.tables.engines.files import ConfinedPath, data_files
 from tacit.tables.engines.postgres import PostgresEngine
 from tacit.tables.open_source import open_source
 from tacit.tables.privacy_unit import OneRowEach
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Rows
 
 ROW = pa.table({"a": [1]})
@@ -61,7 +61,7 @@ FILES = (
 
 def rows_of(source: object, table: str | None = None) -> int:
     with open_source(source, table) as opened:
-        return int(Query(opened, OneRowEach()).run([Rows()]).of(Rows())[0])
+        return int(IntegerQuery(opened, OneRowEach()).run([Rows()]).of(Rows())[0])
 
 
 def written(folder: Path, name: str) -> Path:
@@ -153,7 +153,7 @@ def test_text_that_is_not_utf8_is_missing_in_a_file_with_any_name(tmp_path: Path
         pq.write_table(pa.table({"a": column}), tmp_path / f"{name}.parquet")
     with open_source(tmp_path) as opened:
         by = {"a": tc.col("a")}
-        counts = Query(opened, OneRowEach(), by=by, keys=["a", "b"]).run([Rows()])
+        counts = IntegerQuery(opened, OneRowEach(), by=by, keys=["a", "b"]).run([Rows()])
         assert list(counts.of(Rows())) == [1, 1]
 
 
@@ -488,7 +488,7 @@ def test_a_link_that_takes_the_place_of_a_file_is_not_read(tmp_path: Path) -> No
             place.unlink()
             place.symlink_to(secret)
             with pytest.raises(UsageError, match="in the folder data/"):
-                Query(source, OneRowEach()).run([Rows()])
+                IntegerQuery(source, OneRowEach()).run([Rows()])
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "*.parquet", "part"])
@@ -500,7 +500,7 @@ def test_a_link_is_not_read_that_comes_after_a_question(tmp_path: Path, name: st
     for folder, rows in ((root, 1), (root / "part", 1), (outside, 3)):
         pq.write_table(pa.table({"a": [1] * rows}), folder / "t.parquet")
     with open_source(ConfinedPath(str(root / name), root)) as source:
-        assert Query(source, OneRowEach()).run([Rows()]).of(Rows()) == [1]
+        assert IntegerQuery(source, OneRowEach()).run([Rows()]).of(Rows()) == [1]
         if name == "part":
             (root / "part").rename(tmp_path / "moved")
             (root / "part").symlink_to(outside)
@@ -508,7 +508,7 @@ def test_a_link_is_not_read_that_comes_after_a_question(tmp_path: Path, name: st
             (root / "t.parquet").unlink()
             (root / "t.parquet").symlink_to(outside / "t.parquet")
         with pytest.raises(UsageError, match="in the folder data/"):
-            Query(source, OneRowEach()).run([Rows()])
+            IntegerQuery(source, OneRowEach()).run([Rows()])
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
@@ -532,7 +532,7 @@ def test_a_view_of_a_confined_database_reads_no_file(tmp_path: Path, kind: str) 
     path = ConfinedPath(str(root / "v.duckdb"), root)
     for table in ("own", "plain"):
         with open_source(path, table) as source:
-            assert Query(source, OneRowEach()).run([Rows()]).of(Rows()) == [2]
+            assert IntegerQuery(source, OneRowEach()).run([Rows()]).of(Rows()) == [2]
     with pytest.raises(DataSourceError, match=r"there is no table 'plane'.*'plain'"):
         open_source(path, "plane")
     for table in ("direct", "nested", "near", "content", "by_macro", "part"):
@@ -563,7 +563,7 @@ def test_no_setting_makes_a_confined_view_read_a_file(tmp_path: Path, kind: str)
     for table, rows in (("by_query", 2), ("by_table", 2), ("by_part", 0), ("odd", 2)):
         with open_source(path, table) as source:
             for _ in range(2):
-                assert Query(source, OneRowEach()).run([Rows()]).of(Rows()) == [rows], table
+                assert IntegerQuery(source, OneRowEach()).run([Rows()]).of(Rows()) == [rows], table
 
 
 def test_a_home_is_meant_wherever_a_path_is_typed(
@@ -597,7 +597,7 @@ def test_a_home_is_meant_wherever_a_path_is_typed(
 
 def file_kinds_rows_of(source: object, **csv: object) -> int:
     with open_source(source, **csv) as opened:  # type: ignore[arg-type]
-        return int(Query(opened, OneRowEach()).run([Rows()]).of(Rows())[0])
+        return int(IntegerQuery(opened, OneRowEach()).run([Rows()]).of(Rows())[0])
 
 
 def healthy(folder: Path) -> dict[str, tuple[Path, str]]:

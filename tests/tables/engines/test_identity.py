@@ -25,7 +25,7 @@ from tacit.expressions.schema import Column, Schema
 from tacit.tables.open_source import Source, open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.contribution_bounding import RowCells
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.keys import PersonValue, person_column, person_source
 from tacit.tables.query.requests import People, Rows
 
@@ -106,21 +106,21 @@ def hold(
     rows = rows_of(values)
     owners = Counter(v.person for v, _ in rows if v.person is not None)
     unit = PersonUnit("v", rows=1)
-    exact = Query(source, unit).run([Rows(), People()])
+    exact = IntegerQuery(source, unit).run([Rows(), People()])
     weight = sum(ONE // n * n for n in owners.values())
     assert (exact.of(People()).tolist(), exact.of(Rows()).tolist()) == ([len(owners)], [weight])
     hold_people(source, owners)
     if source.engine.dialect.part is not None:
-        parts = [Query(source, unit, part=(i, 3)).run([Rows(), People()]) for i in range(3)]
+        parts = [IntegerQuery(source, unit, part=(i, 3)).run([Rows(), People()]) for i in range(3)]
         assert sum(part.of(Rows())[0] for part in parts) == weight
         assert sum(part.of(People())[0] for part in parts) == len(owners)
     if source.schema.column("v").kind in ("float", "decimal"):
         with pytest.raises(UsageError):
-            Query(source, OneRowEach(), by={"v": col("v")})
+            IntegerQuery(source, OneRowEach(), by={"v": col("v")})
     else:
         hold_keys(source, rows, shallow=shallow)
     if filters:
-        same = Query(source, OneRowEach(), where=col("v") == col("w")).run([Rows()])
+        same = IntegerQuery(source, OneRowEach(), where=col("v") == col("w")).run([Rows()])
         times = source.schema.column("v").declared.casefold().startswith("timestamp")
         found = [(a.found, b.found) if times else (a.person, b.person) for a, b in rows]
         assert same.of(Rows()) == [sum(a is not None and a == b for a, b in found)]
@@ -134,7 +134,7 @@ def hold_people(source: Source, owners: Counter[Any]) -> None:
     people = person_source(source, unit, None, {}, values, Schema(columns))
     rows = people.engine.rows(f"select n from {people.relation} as p")
     assert sorted(n for (n,) in rows) == sorted(owners.values())
-    exact = Query(people, unit).run([Rows(), People()])
+    exact = IntegerQuery(people, unit).run([Rows(), People()])
     assert exact.of(People()).tolist() == [len(owners)]
     assert exact.of(Rows()).tolist() == [len(owners) * ONE]
 
@@ -142,18 +142,18 @@ def hold_people(source: Source, owners: Counter[Any]) -> None:
 def hold_keys(source: Source, rows: list[tuple[Value, Value]], *, shallow: bool) -> None:
     counts = Counter((v.found,) for v, _ in rows)
     by = {"v": col("v")}
-    found = Query(source, OneRowEach(), by=by).people_by_key()
+    found = IntegerQuery(source, OneRowEach(), by=by).people_by_key()
     assert found == counts
     assert {type(key) for (key,) in found} == {type(key) for (key,) in counts}
     keys = list(counts)
-    listed = Query(source, OneRowEach(), by=by, keys=keys).run([Rows()]).of(Rows())
+    listed = IntegerQuery(source, OneRowEach(), by=by, keys=keys).run([Rows()]).of(Rows())
     assert listed.tolist() == [counts[key] for key in keys]
     if shallow:
         return
     for (key,) in keys:
         if key is None or key == "a\0":  # which no filter can hold
             continue
-        kept = Query(source, OneRowEach(), where=col("v").is_in([key])).run([Rows()])
+        kept = IntegerQuery(source, OneRowEach(), where=col("v").is_in([key])).run([Rows()])
         assert kept.of(Rows()) == [counts[(key,)]]
 
 
@@ -285,7 +285,7 @@ def test_a_person_is_in_one_bin_however_the_number_is_written(postgres: Any) -> 
     grid = Grid.for_bounds(0, 8, whole=True)
     request = RowCells(literal(1), grid, parts=64)
     with open_source(postgres.dsn(), "data") as source:
-        cells = Query(source, PersonUnit("v", rows=20)).run([request]).of(request)
+        cells = IntegerQuery(source, PersonUnit("v", rows=20)).run([request]).of(request)
     assert [int(weights.sum()) for _, weights in cells if len(weights)] == [len(written)]
 
 
@@ -295,7 +295,7 @@ def test_a_type_that_cannot_be_carried_is_refused_by_its_name(declared: str, pos
     with open_source(postgres.dsn(), "data") as source:
         for refused in (PersonUnit("v", rows=1), OneRowEach()):
             with pytest.raises(UsageError, match="has the type"):
-                Query(source, refused, by={"v": col("v")})
+                IntegerQuery(source, refused, by={"v": col("v")})
 
 
 # ---- Spark
@@ -350,11 +350,11 @@ def test_text_of_a_fixed_length_in_spark_is_what_it_is(spark: Any) -> None:
         with open_source(spark, "fixed") as source:
             by = {"v": col("v")}
             counts = {("ab   ",): 2, ("AB   ",): 1}
-            assert Query(source, OneRowEach(), by=by).people_by_key() == counts
-            listed = Query(source, OneRowEach(), by=by, keys=["ab", "ab   "]).run([Rows()])
+            assert IntegerQuery(source, OneRowEach(), by=by).people_by_key() == counts
+            listed = IntegerQuery(source, OneRowEach(), by=by, keys=["ab", "ab   "]).run([Rows()])
             assert listed.of(Rows()).tolist() == [0, 2]
             for text, rows in (("ab", 0), ("ab   ", 2)):
-                equal = Query(source, OneRowEach(), where=col("v") == text).run([Rows()])
+                equal = IntegerQuery(source, OneRowEach(), where=col("v") == text).run([Rows()])
                 assert equal.of(Rows()) == [rows]
     finally:
         spark.sql("drop table fixed")
@@ -365,4 +365,4 @@ def test_a_type_of_spark_that_cannot_be_carried_is_refused(declared: str, spark:
     with open_source(spark.sql(f"select cast(null as {declared}) as v")) as source:
         for refused in (PersonUnit("v", rows=1), OneRowEach()):
             with pytest.raises(UsageError, match="has the type"):
-                Query(source, refused, by={"v": col("v")})
+                IntegerQuery(source, refused, by={"v": col("v")})

@@ -29,7 +29,7 @@ from tacit.expressions.grid import Grid
 from tacit.tables.open_source import Source, open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.contribution_bounding import RowCells
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Bins, Cells, Moments, People, Rows, Total
 
 GRID = Grid.for_bounds(0, 100, bits=8)
@@ -78,7 +78,7 @@ def hold(source: Source, times: int, names: Any = ASKED, ways: Any = (GROUPING, 
     """Ask everything so many times, and hold each answer to what a person may weigh."""
     for name in names:
         for grouping in ways:
-            query = Query(source, UNIT, **grouping)
+            query = IntegerQuery(source, UNIT, **grouping)
             for _ in range(times):
                 found = query.run(ASKED[name])
                 for request in ASKED[name]:
@@ -86,7 +86,7 @@ def hold(source: Source, times: int, names: Any = ASKED, ways: Any = (GROUPING, 
                     assert 0 <= found_weight <= most, (name, request, found_weight / most)
             query.forget()
     for _ in range(times):
-        query = Query(source, UNIT, by={"place": col("place")})
+        query = IntegerQuery(source, UNIT, by={"place": col("place")})
         people = query.people_by_key()
         assert set(people.values()) <= {1}
         assert len(people) <= UNIT.groups
@@ -97,7 +97,7 @@ def hold_values(source: Source) -> None:
     moments = Moments(AGE, GRID, squares=True)
     for unit in (OneRowEach(), UNIT):
         for grouping in (GROUPING, {}):
-            answer = Query(source, unit, **grouping).run([moments]).of(moments)
+            answer = IntegerQuery(source, unit, **grouping).run([moments]).of(moments)
             present, missing, first, second = (sum(column) for column in answer.T)
             assert present + missing == unit.one
             assert first**2 == second * unit.one
@@ -215,7 +215,9 @@ def test_values_of_spark_that_are_drawn(spark: Any) -> None:
 def test_columns_of_spark_that_are_named_like_draws_are_read(spark: Any) -> None:
     frame = spark.sql("select 1 as `rand(`, 2 as `x uuid() y`, 'a' as `rand(1)`")
     with open_source(frame) as source:
-        query = Query(source, PersonUnit("rand(", rows=1), by={"g": col("rand(1)")}, keys=["a"])
+        query = IntegerQuery(
+            source, PersonUnit("rand(", rows=1), by={"g": col("rand(1)")}, keys=["a"]
+        )
         assert query.run([Rows()]).of(Rows()) == [UNIT.one]
 
 
@@ -286,7 +288,7 @@ def test_the_engine_agrees_with_the_definition(load, rows, bins, groups):
     for seed in range(3):
         table = drawn(f"{rows} {bins} {seed}")
         with load(table, TYPES) as source:
-            query = Query(source, unit, by={"g": col("g")}, keys=METHOD_KEYS)
+            query = IntegerQuery(source, unit, by={"g": col("g")}, keys=METHOD_KEYS)
             request = RowCells(col("x"), METHOD_GRID, parts=bins, groups=groups)
             found = query.run([request]).of(request)
         counted = [
@@ -378,7 +380,7 @@ def test_one_person_moves_nobody_else_and_at_most_their_limit(
     answers = []
     for table in (rows, other, own):
         with engine_reference_load(table, COLUMNS) as source:
-            answers.append(Query(source, unit, by=by, keys=keys).run(asked))
+            answers.append(IntegerQuery(source, unit, by=by, keys=keys).run(asked))
     both, without, alone = answers
     limit = unit.rows * unit.one
     for request in asked[:4]:
@@ -407,7 +409,7 @@ def test_decimals_with_large_whole_parts_are_exact(engine_reference_load):
     rows = [{"d": Decimal("99999999999999999999999999.123")}, {"d": Decimal("7.5")}, {"d": None}]
     with engine_reference_load(rows, {"d": "decimal(38,3)"}) as source:
         grid = Grid.for_bounds(0, 10)
-        found = Query(source, OneRowEach()).run([Moments(col("d"), grid)])
+        found = IntegerQuery(source, OneRowEach()).run([Moments(col("d"), grid)])
         assert list(found.of(Moments(col("d"), grid))[0][:3]) == [
             2,
             1,

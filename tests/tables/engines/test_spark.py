@@ -47,7 +47,7 @@ from tacit.tables.engines.spark import SPARK, SparkEngine, failure_of, in_spark,
 from tacit.tables.open_source import open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.contribution_bounding import RowCells
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Bins, Cells, Moments, People, Rows, Total
 
 needs_pyspark = needs("pyspark", "make setup-engines")
@@ -78,7 +78,7 @@ def test_a_frame_and_a_named_table_answer_alike_and_leave_nothing(spark, visits)
     for place in ((visits,), (spark, "visits"), (spark, "`visits`")):
         with open_source(*place) as source:
             assert source.columns == {"person": "integer", "age": "float", "sex": "text"}
-            found = Query(source, PersonUnit("person", rows=1)).run([AGE]).of(AGE)
+            found = IntegerQuery(source, PersonUnit("person", rows=1)).run([AGE]).of(AGE)
             assert found[0][:3].tolist() == [1 << 19, 3 << 19, GRID.offset(31) << 19]
     assert {table.name for table in spark.catalog.listTables()} == before
     with pytest.raises(DataSourceError, match="was closed"):
@@ -125,7 +125,7 @@ def test_types_have_kinds_and_what_has_no_grid_is_refused(spark):
         assert source.columns["d0"] == "integer"
         assert source.columns["none"] == "missing"
         assert source.columns["folded"] == "text"  # read by its bytes
-        query = Query(source, OneRowEach())
+        query = IntegerQuery(source, OneRowEach())
         for name in others:
             with pytest.raises(UsageError, match="no place in a private statistic"):
                 query.run([Moments(col(name), GRID)])
@@ -147,10 +147,10 @@ def test_a_text_of_fixed_length_has_no_blanks_at_its_end(spark, setting):
         for given in ((spark, "fixed"), (spark.table("fixed").where("true"),)):
             with open_source(*given) as source:
                 for name, keys in (("c", ["a", "b", " a", "b ", None]), ("v", ["a", "b ", "b"])):
-                    query = Query(source, OneRowEach(), by={"k": col(name)}, keys=keys)
+                    query = IntegerQuery(source, OneRowEach(), by={"k": col(name)}, keys=keys)
                     found = query.run([Rows()]).of(Rows()).tolist()
                     assert found == ([1, 1, 1, 0, 1] if name == "c" else [1, 1, 0])
-                equal = Query(source, OneRowEach(), where=col("c") == "a")
+                equal = IntegerQuery(source, OneRowEach(), where=col("c") == "a")
                 assert equal.run([Rows()]).of(Rows()).tolist() == [1]
     finally:
         for name in setting:
@@ -167,7 +167,7 @@ def test_instants_are_read_in_utc_whatever_the_zone_of_the_session(spark):
         spark.conf.set("spark.sql.session.timeZone", zone)
         try:
             with open_source(frame) as source:
-                query = Query(source, OneRowEach(), by={"day": col("at")}, keys=keys)
+                query = IntegerQuery(source, OneRowEach(), by={"day": col("at")}, keys=keys)
                 assert query.run([Rows()]).of(Rows()).tolist() == [2, 1, 1, 3]
                 seconds = source.engine.dialect.seconds.format(x="at")
                 found = source.engine.rows(f"select {seconds} from {source.relation} order by m")
@@ -450,7 +450,7 @@ def test_decimals_of_every_width_are_exact(load):
 def compare_one(rows, source, query, request):
     from support.tables import tables_reference as reference
 
-    found = Query(source, query["unit"]).run([request]).of(request)
+    found = IntegerQuery(source, query["unit"]).run([request]).of(request)
     assert reference.plain(found) == reference.answer(rows, {**query, "salt": SALT}, request)
 
 
@@ -459,7 +459,7 @@ def compare_one(rows, source, query, request):
 def test_many_keys_are_kept_beside_the_query(load):
     rows = [{"p": i % 7, "g": f"k{i % 300}"} for i in range(900)]
     with load(rows, {"p": "bigint", "g": "varchar"}) as source:
-        query = Query(
+        query = IntegerQuery(
             source,
             PersonUnit("p", rows=200),
             by={"g": col("g")},
@@ -486,7 +486,7 @@ def test_sums_beyond_64_bits_are_exact(spark):
     with open_source(spark.range(9).selectExpr("4611686018427387904L as x", "id as p")) as source:
         for unit, one in ((OneRowEach(), 1), (PersonUnit("p", rows=1), 1 << 20)):
             moments, total = Moments(col("x"), grid), Total(col("x"), grid)
-            found = Query(source, unit).run([moments, total])
+            found = IntegerQuery(source, unit).run([moments, total])
             assert found.of(moments)[0][2] == 9 * grid.cells * one
             assert found.of(total)[0] == 9 * (grid.first + grid.cells) * one
 
@@ -523,7 +523,7 @@ def test_the_tasks_of_a_giant_hold_few_of_their_rows_each(spark, grouped):
     asked += [("whole rows", 2000), ("bins of people", 2000)]  # more than Spark sorts out by itself
     with open_source(rows) as source:
         for name, most in asked:
-            query = Query(source, PersonUnit("p", rows=most, most_groups=2), **grouping)
+            query = IntegerQuery(source, PersonUnit("p", rows=most, most_groups=2), **grouping)
             last = max((task.stage for task in tasks_of(spark)), default=-1)
             found = query.run(ASKED[name])
             if name == "rows":
@@ -566,7 +566,7 @@ def test_a_query_ends_when_its_time_is_over(spark):
         assert [entry.state for entry in session.history()] == ["open"]
     assert not spark.sparkContext.statusTracker().getActiveJobsIds()
     with open_source(spark.range(3), timeout=60) as source:  # and one in time is not disturbed
-        assert Query(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [3]
+        assert IntegerQuery(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [3]
     for wrong in (0, True, "1", -3):
         with pytest.raises(UsageError, match="number of seconds"):
             open_source(spark.range(3), timeout=wrong)

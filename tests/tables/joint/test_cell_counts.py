@@ -29,7 +29,7 @@ from tacit.tables.joint.statistics import GROUPED, requested_cells, statistic_by
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
-from tacit.tables.release.release import Collector
+from tacit.tables.release.release import PlanRunner
 from tacit.tables.statistics.base import Columns, Noise, Setting
 from tacit.tables.steps import table_space
 
@@ -59,7 +59,7 @@ def vectors(rows, unit, request):
     source = open_source(frame, name="drawn")
     asked = tuple((label, requested_cells(axes)) for label, axes in ASKED.items())
     plan = Plan(Query(source.schema, unit, aggregates=asked), request)
-    (found,) = Collector(source).collect(plan).vectors(plan.chains(1), [()])
+    (found,) = PlanRunner(source).collect(plan).vectors(plan.chains(1), [()])
     source.close()
     return plan, found
 

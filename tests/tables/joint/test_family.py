@@ -22,7 +22,7 @@ from tacit.tables.noise import GridNoise, half_width_of_terms
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
-from tacit.tables.release.release import Collector
+from tacit.tables.release.release import PlanRunner
 from tacit.tables.statistics.base import Noise
 from tacit.workload import range_strategies
 from tacit.workload.range_strategies import best_strategy
@@ -62,7 +62,7 @@ def vectors(rows, unit, request):
         for i, each in enumerate(ASKED)
     )
     plan = Plan(Query(source.schema, unit, aggregates=asked), request)
-    (found,) = Collector(source).collect(plan).vectors(plan.chains(1), [()])
+    (found,) = PlanRunner(source).collect(plan).vectors(plan.chains(1), [()])
     source.close()
     return plan, found
 

@@ -21,7 +21,7 @@ from tacit.report.text import question_words
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.parse_question import people_schema, query_from, schema_from
 from tacit.tables.plan.plan import Plan
-from tacit.tables.release.release import Collector
+from tacit.tables.release.release import PlanRunner
 from tacit.tables.steps import PerPerson, table_space
 
 SCHEMA = schema_from([["age", "integer"], ["job", "text"], ["who", "text"]])
@@ -294,7 +294,7 @@ def _vectors(table: list[tuple[int, float]]) -> dict[str, tuple[Any, Fraction]]:
         )
         plan = Plan(question._query, tc.epsilon(1))
         chains = plan.chains(1)
-        vectors = Collector(source).collect(plan).vectors(chains, [()])
+        vectors = PlanRunner(source).collect(plan).vectors(chains, [()])
         found = {}
         for part, ends, exact in zip(plan.parts, chains, vectors, strict=True):
             for end in ends:

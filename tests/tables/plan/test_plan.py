@@ -26,7 +26,7 @@ from tacit.tables.plan.methods import as_stated, has_choice
 from tacit.tables.plan.plan import Plan, by_weight, even_share
 from tacit.tables.plan.query import NOTHING_DECLARED, Declared, Query
 from tacit.tables.question import charge_of
-from tacit.tables.release.release import Collector
+from tacit.tables.release.release import PlanRunner
 from tacit.tables.statistics.counts import RowsPart
 
 PEOPLE = pyarrow.table({"site": ["a", "b", "b"], "age": [31, 45, 52]})
@@ -317,7 +317,7 @@ def target_session(target_table, monkeypatch):
     def refuse(*args):
         raise AssertionError("no row is read for a target")
 
-    monkeypatch.setattr(Collector, "collect", refuse)
+    monkeypatch.setattr(PlanRunner, "collect", refuse)
     with tc.Session(target_table, unit=tc.one_row_each, budget=tc.epsilon(99), name="t") as opened:
         yield opened
 

@@ -21,7 +21,7 @@ from tacit.tables.engines.postgres import POSTGRES
 from tacit.tables.engines.spark import SPARK
 from tacit.tables.open_source import Source, open_beside, open_source
 from tacit.tables.privacy_unit import PersonUnit
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.joins import Join, joined, key_kind, of_people, person_pair, read_public
 from tacit.tables.query.requests import Bins, Cells, Moments, Rows, Total
 
@@ -268,7 +268,7 @@ def asked_of(source: Source, change: Any, name: str, grouped: bool, others: int)
 
         return asked
 
-    query = Query(source, unit, **grouping)
+    query = IntegerQuery(source, unit, **grouping)
     for method in ("rows", "integers", "materialise"):
         setattr(engine, method, changing(getattr(engine, method)))
     for _ in range(3):  # rows are kept for a question that is asked again

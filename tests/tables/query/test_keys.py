@@ -30,7 +30,7 @@ from tacit.expressions.schema import Column, Schema
 from tacit.tables.open_source import open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query import keys as keys_sql
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.keys import PersonValue, byte_of_key, person_source, units_of
 from tacit.tables.query.requests import Cells, Moments, People, Rows, Total
 
@@ -216,7 +216,9 @@ def test_one_person_is_one_row_whatever_each_statement_reads(tmp_path: Path) -> 
         for method in ("rows", "integers", "materialise"):
             setattr(engine, method, changing(getattr(engine, method)))
         people = person_source(source, UNIT, None, {}, values, schema_of(values))
-        query = Query(people, UNIT, by={"total": col("total").cut([0, 100])}, keys=["[0, 100]"])
+        query = IntegerQuery(
+            people, UNIT, by={"total": col("total").cut([0, 100])}, keys=["[0, 100]"]
+        )
         for _ in range(3):
             assert query.run([Rows()]).of(Rows()).tolist() == [UNIT.one]
 
@@ -251,7 +253,7 @@ def table(kind):
 
 
 def answers(source, unit, keys, **asked):
-    query = Query(source, unit, by={"site": col("site")}, keys=keys, **asked)
+    query = IntegerQuery(source, unit, by={"site": col("site")}, keys=keys, **asked)
     requests = [*ASKED, People()] if unit == UNITS["row"] else ASKED  # of people groups are drawn
     found = query.run(requests)
     listed = []
@@ -313,7 +315,7 @@ def test_keys_kept_in_a_table_match_as_keys_in_the_query_do(kind, monkeypatch):
     with open_source(connection, "t") as source:
         for most in (len(values), 0):
             monkeypatch.setattr(keys_sql, "_LISTED", most)
-            asked = Query(source, OneRowEach(), by={"g": col("g")}, keys=values)
+            asked = IntegerQuery(source, OneRowEach(), by={"g": col("g")}, keys=values)
             found.append([asked.run([r]).of(r).tolist() for r in (Rows(), People())])
             assert len(asked.tables) == (most == 0)
     assert found == [[list(range(1, len(values) + 1))] * 2] * 2
@@ -324,7 +326,7 @@ def test_a_hundred_thousand_keys_are_counted():
     size = 100_000
     keys = [f"key {i}" for i in range(size)]
     with open_source(pd.DataFrame({"g": keys[::2]})) as source:
-        asked = Query(source, OneRowEach(), by={"g": col("g")}, keys=keys)
+        asked = IntegerQuery(source, OneRowEach(), by={"g": col("g")}, keys=keys)
         counts = asked.run([Rows()]).of(Rows())
         assert counts.tolist() == [1, 0] * (size // 2)
 
@@ -362,10 +364,10 @@ def test_a_listed_whole_number_is_compared_exactly_with_doubles_and_decimals(
     held = [None if v["x"] is None or v["x"] != v["x"] else whole_key(v["x"]) for v in rows]
     with ENGINES[engine](request)(rows, {"x": declared}) as source:
         assert source.columns["x"] in ("float", "decimal")
-        found = Query(source, OneRowEach(), by={"x": col("x")}, keys=keys).run([Rows()])
+        found = IntegerQuery(source, OneRowEach(), by={"x": col("x")}, keys=keys).run([Rows()])
         assert found.of(Rows()).tolist() == [held.count(key) for key in keys]
         with pytest.raises(UsageError, match=r"keys=\[1, 2, 3\].*cast\(int\)"):
-            Query(source, OneRowEach(), by={"x": col("x")})
+            IntegerQuery(source, OneRowEach(), by={"x": col("x")})
 
 
 def test_keys_of_numbers_are_whole_and_the_message_says_what_to_do():

@@ -30,7 +30,13 @@ from tacit.tables.open_source import open_source as cell_counts_open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query import integer_query as parted
 from tacit.tables.query.contribution_bounding import BoundedRows, MomentSums, column_names
-from tacit.tables.query.integer_query import PartedQuery, Query, bins, cells, check_cell_indices
+from tacit.tables.query.integer_query import (
+    IntegerQuery,
+    PartedQuery,
+    bins,
+    cells,
+    check_cell_indices,
+)
 from tacit.tables.query.requests import (
     Bins,
     Cells,
@@ -78,7 +84,7 @@ def load(request, monkeypatch):
 def test_the_parts_add_up_to_the_same_bits(load, rows, parts, grouped):
     asked = {"by": {"place": col("place")}, "keys": ["here", "there", None]} if grouped else {}
     with load(rows, TYPES) as source:
-        whole = Query(source, UNIT, **asked).run(REQUESTS)
+        whole = IntegerQuery(source, UNIT, **asked).run(REQUESTS)
         query = PartedQuery(source, UNIT, **asked)
         query._parts = lambda *sizes: parts
         found = query.run(REQUESTS)
@@ -88,14 +94,14 @@ def test_the_parts_add_up_to_the_same_bits(load, rows, parts, grouped):
         by = {"by": {"place": col("place")}}
         query = PartedQuery(source, UNIT, **by)
         query._parts = lambda *sizes: parts
-        assert query.people_by_key() == Query(source, UNIT, **by).people_by_key()
+        assert query.people_by_key() == IntegerQuery(source, UNIT, **by).people_by_key()
 
 
 @pytest.mark.full
 def test_an_engine_that_runs_out_is_asked_again_in_more_parts(load, monkeypatch):
     rows = [{"person": str(i % 7), "place": "here", "x": float(i)} for i in range(50)]
     asked = []
-    run = Query.run
+    run = IntegerQuery.run
 
     def runs_out(query, requests):
         asked.append(query._part)
@@ -104,8 +110,8 @@ def test_an_engine_that_runs_out_is_asked_again_in_more_parts(load, monkeypatch)
         return run(query, requests)
 
     with load(rows, TYPES) as source:
-        expected = Query(source, UNIT).run([Rows()]).of(Rows())
-        monkeypatch.setattr(Query, "run", runs_out)
+        expected = IntegerQuery(source, UNIT).run([Rows()]).of(Rows())
+        monkeypatch.setattr(IntegerQuery, "run", runs_out)
         query = PartedQuery(source, UNIT)
         assert (query.run([Rows()]).of(Rows()) == expected).all()
         assert asked == [None, (0, 8)] + [(i, 64) for i in range(64)]
@@ -119,7 +125,7 @@ def test_an_engine_with_too_little_for_the_smallest_parts_says_so(load, monkeypa
     def runs_out(query, requests):
         raise EngineMemoryError("too little")
 
-    monkeypatch.setattr(Query, "run", runs_out)
+    monkeypatch.setattr(IntegerQuery, "run", runs_out)
     with load([], TYPES) as source, pytest.raises(EngineMemoryError):
         PartedQuery(source, unit).run([Rows()])
 
@@ -188,7 +194,7 @@ def test_csv_without_rows_or_values_fits_every_use(tmp_path):
     path.write_text("age,sex\n")
     with open_source(path) as source:
         assert source.columns == {"age": "undeclared", "sex": "undeclared"}
-        query = Query(
+        query = IntegerQuery(
             source,
             PersonUnit("sex", rows=2),
             where=col("age") > 3,
@@ -202,7 +208,7 @@ def test_csv_without_rows_or_values_fits_every_use(tmp_path):
 
 def test_exact_answers_are_never_shown_or_pickled():
     with open_source(pd.DataFrame({"age": [77.0]})) as source:
-        exact = Query(source, OneRowEach()).run([AGE])
+        exact = IntegerQuery(source, OneRowEach()).run([AGE])
         assert (
             repr(exact) == str(exact) == "<exact aggregates of 1 requests in 1 groups, not shown>"
         )
@@ -218,7 +224,7 @@ def test_order_of_rows_and_threads_do_not_change_one_bit():
     for threads, table in ((1, frame), (4, frame.sample(frac=1, random_state=1))):
         with open_source(table, threads=threads) as source:
             for unit in (OneRowEach(), PersonUnit("p", rows=7)):
-                found = Query(source, unit).run([AGE]).of(AGE)
+                found = IntegerQuery(source, unit).run([AGE]).of(AGE)
                 answers.add((type(unit).__name__, tuple(found[0])))
     assert len(answers) == 2
 
@@ -228,7 +234,9 @@ def test_names_with_quotes_unicode_and_keywords():
     frame = pd.DataFrame({name: [1.0, 2.0], "group": ["x'); --", "ß"]})
     with open_source(frame) as source:
         request = Moments(col(name), INTEGER_GRID)
-        query = Query(source, OneRowEach(), by={"g": col("group")}, keys=["x'); --", "ß", '"'])
+        query = IntegerQuery(
+            source, OneRowEach(), by={"g": col("group")}, keys=["x'); --", "ß", '"']
+        )
         assert query.run([request]).of(request)[:, 0].tolist() == [1, 1, 0]
 
 
@@ -237,31 +245,34 @@ def test_unknown_keys_and_people_are_bounded_by_the_groups_of_a_person():
     with open_source(frame) as source:
         unit = PersonUnit("p", rows=5, most_groups=3)
         by = {"g": col("g")}
-        assert sum(Query(source, unit, by=by).people_by_key().values()) == 4
+        assert sum(IntegerQuery(source, unit, by=by).people_by_key().values()) == 4
         keys = [str(i) for i in range(50)]
-        assert Query(source, unit, by=by, keys=keys).run([People()]).of(People()).sum() == 4
-        assert Query(source, unit).run([People()]).of(People()).tolist() == [2]
+        assert IntegerQuery(source, unit, by=by, keys=keys).run([People()]).of(People()).sum() == 4
+        assert IntegerQuery(source, unit).run([People()]).of(People()).tolist() == [2]
 
 
 @pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda s: Query(s, OneRowEach(), where=col("agee") > 1), "did you mean 'age'"),
-        (lambda s: Query(s, OneRowEach(), where=col("sex") > 1), "mixes values of kind"),
-        (lambda s: Query(s, OneRowEach(), where=col("sex") < "b"), "needs a value of kind"),
-        (lambda s: Query(s, OneRowEach(), where=col("age") + 1), "a filter is a condition"),
-        (lambda s: Query(s, OneRowEach(), by={"w": col("wage")}), "too many to be groups"),
-        (lambda s: Query(s, OneRowEach(), by={"s": col("sex")}, keys=[]), "empty"),
+        (lambda s: IntegerQuery(s, OneRowEach(), where=col("agee") > 1), "did you mean 'age'"),
+        (lambda s: IntegerQuery(s, OneRowEach(), where=col("sex") > 1), "mixes values of kind"),
+        (lambda s: IntegerQuery(s, OneRowEach(), where=col("sex") < "b"), "needs a value of kind"),
+        (lambda s: IntegerQuery(s, OneRowEach(), where=col("age") + 1), "a filter is a condition"),
+        (lambda s: IntegerQuery(s, OneRowEach(), by={"w": col("wage")}), "too many to be groups"),
+        (lambda s: IntegerQuery(s, OneRowEach(), by={"s": col("sex")}, keys=[]), "empty"),
         (
-            lambda s: Query(s, OneRowEach(), by={"s": col("sex")}, keys=[1]),
+            lambda s: IntegerQuery(s, OneRowEach(), by={"s": col("sex")}, keys=[1]),
             "holds text, and the key 1",
         ),
-        (lambda s: Query(s, OneRowEach(), by={"s": col("sex")}, keys=["f", "f"]), "given twice"),
-        (lambda s: Query(s, OneRowEach(), by={"s": col("sex")}).run([Rows()]), "not known"),
-        (lambda s: Query(s, PersonUnit("who", rows=1)), "no column 'who'"),
         (
-            lambda s: Query(s, OneRowEach()).check(Moments(col("sex"), INTEGER_GRID)),
+            lambda s: IntegerQuery(s, OneRowEach(), by={"s": col("sex")}, keys=["f", "f"]),
+            "given twice",
+        ),
+        (lambda s: IntegerQuery(s, OneRowEach(), by={"s": col("sex")}).run([Rows()]), "not known"),
+        (lambda s: IntegerQuery(s, PersonUnit("who", rows=1)), "no column 'who'"),
+        (
+            lambda s: IntegerQuery(s, OneRowEach()).check(Moments(col("sex"), INTEGER_GRID)),
             "needs numbers",
         ),
         (lambda s: Grid.for_bounds(3, 3), "must be below"),
@@ -283,7 +294,7 @@ def test_sums_beyond_64_bits_are_exact():
     grid = Grid.for_bounds(0, 1 << 62, whole=True)
     request = Moments(col("x"), grid)
     with open_source(huge) as source:
-        assert Query(source, OneRowEach()).run([request]).of(request)[0][2] == 4 * grid.cells
+        assert IntegerQuery(source, OneRowEach()).run([request]).of(request)[0][2] == 4 * grid.cells
         assert grid.value(grid.cells) == 1 << 62
 
 
@@ -329,7 +340,7 @@ def test_sums_are_those_of_the_definition(asked: list[Any]) -> None:
     connection.executemany("insert into t values (?, ?, ?)", ROWS)
     keys = ["a", "b", "c", "nobody"]
     with open_source(connection, "t") as source:
-        exact = Query(source, OneRowEach(), by={"g": col("g")}, keys=keys).run(asked)
+        exact = IntegerQuery(source, OneRowEach(), by={"g": col("g")}, keys=keys).run(asked)
         for request in asked:
             found = exact.of(request).reshape(4, -1).tolist()
             assert found == [defined(key)[request] for key in keys]

@@ -15,11 +15,11 @@ import pytest
 import tacit as tc
 from tacit.errors import BudgetError, DataSourceError, UsageError
 from tacit.tables.plan.plan import Plan
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.release import release as collect
 from tacit.tables.release import release as releases
 from tacit.tables.release.release import (
-    Collector,
+    PlanRunner,
     TableQuestion,
     answer_of,
     fitted,
@@ -199,7 +199,7 @@ def made(*, keys: Any = ("a", "b", "nobody"), price: Any = None, **asked: Any) -
     session = tc.Session(FRAME, unit=tc.unit("p", rows=4), budget=tc.epsilon_delta(10**9, "1e-6"))
     question = session.group_by("g", keys=list(keys)) if keys else session.group_by("g")
     plan = Plan(question.agg(**asked)._query, price or tc.epsilon(MUCH))
-    return plan, Collector(session.source).collect(plan)
+    return plan, PlanRunner(session.source).collect(plan)
 
 
 def test_with_much_budget_the_numbers_are_those_of_the_table() -> None:
@@ -269,11 +269,11 @@ def test_tables_of_an_old_question_stay_while_another_thread_uses_them(monkeypat
     """One thread stops between making its table and reading it; others fill the cache."""
     frame = pd.DataFrame({"x": range(100), "g": "a", "person": [i // 2 for i in range(100)]})
     session = tc.Session(frame, unit=tc.unit("person", rows=1), budget=tc.epsilon(1))
-    collector = Collector(session.source)
+    collector = PlanRunner(session.source)
     session.source.engine.rows(f"select count(*) from {session.source.relation}")
     own = tables_in(session.source)  # the frame itself, which the first query brings in
     made, go_on = threading.Event(), threading.Event()
-    original, failures = Query._bounded, []
+    original, failures = IntegerQuery._bounded, []
 
     def paused(self, offsets):
         found = original(self, offsets)
@@ -292,7 +292,7 @@ def test_tables_of_an_old_question_stay_while_another_thread_uses_them(monkeypat
         except DataSourceError as error:
             failures.append(error)
 
-    monkeypatch.setattr(Query, "_bounded", paused)
+    monkeypatch.setattr(IntegerQuery, "_bounded", paused)
     thread = threading.Thread(target=slow, name="slow")
     thread.start()
     assert made.wait(20)

@@ -26,7 +26,7 @@ from tacit.expressions.grid import Grid
 from tacit.report.text import distance_words, step_words
 from tacit.tables.noise import GridNoise
 from tacit.tables.open_source import open_source
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Distinct
 from tacit.tables.statistics.base import (
     MOST_BINS,
@@ -40,7 +40,7 @@ from tacit.tables.statistics.base import (
     statistics,
 )
 from tacit.tables.statistics.counts import CountDistinctPart
-from tacit.tables.statistics.moments import Moments, MomentsPart
+from tacit.tables.statistics.moments import MomentsPart, NoisyMoments
 
 
 def test_an_aggregate_without_a_column_is_a_step():
@@ -259,7 +259,7 @@ def test_the_engine_keeps_the_bound_with_the_salt_of_a_release(monkeypatch):
         for kept in (lines, [line for line in lines if line[0] != 0]):
             frame = pd.DataFrame(kept, columns=["person", "g", "x"])
             source = open_source(frame, name="drawn")
-            query = Query(source, unit, by={"g": col("g")}, keys=["a", "b"])
+            query = IntegerQuery(source, unit, by={"g": col("g")}, keys=["a", "b"])
             counts.append(query.run([asked]).of(asked).tolist())
             assert counts[-1] == by_definition(kept, unit)
             source.close()
@@ -294,7 +294,7 @@ def test_two_values_are_one_if_they_are_the_same(values, different):
     for unit in (tc.one_row_each, tc.unit("p", rows=1)):
         source = open_source(columns(values), name="t")
         asked = Distinct(col("x"))
-        assert Query(source, unit).run([asked]).of(asked).tolist() == [different]
+        assert IntegerQuery(source, unit).run([asked]).of(asked).tolist() == [different]
         source.close()
 
 
@@ -503,7 +503,7 @@ def test_the_least_and_greatest_variance_of_the_box_hold_any_vector_in_it():
     for _ in range(300):
         centre = source.uniform(0, 60, size=3)
         law = part.distribution(spent)
-        moments = Moments(centre[None, :], law, 0.0, 1.0, 2, False)
+        moments = NoisyMoments(centre[None, :], law, 0.0, 1.0, 2, False)
         low, high = moments._variance_box(moments._mean_share()[0])
         half = law.half_width((1.0,), 1 - 0.05 / 3)
         for _ in range(30):
@@ -550,9 +550,9 @@ def test_a_mean_and_its_interval_have_the_same_bits_for_one_group_and_for_many(k
     sizes = draw.choice([0.0, 1.0, 3.0, 40.0, 1e4, 1e9], (300, 1))
     noisy = np.rint(draw.random((300, degree + 1)) * sizes + draw.normal(0, 9, (300, degree + 1)))
     law = GridNoise(kind, 5.0, 1.0)
-    together = Moments(noisy, law, -3.0, 7.0, degree, missing=False).mean()
+    together = NoisyMoments(noisy, law, -3.0, 7.0, degree, missing=False).mean()
     for group, row in enumerate(noisy):
-        alone = Moments(row[None], law, -3.0, 7.0, degree, missing=False).mean()
+        alone = NoisyMoments(row[None], law, -3.0, 7.0, degree, missing=False).mean()
         for part in ("value", "standard_error", "lower", "upper"):
             assert getattr(alone, part)[0] == getattr(together, part)[group], (row, part)
     assert (together.upper - together.lower < 10).sum() > 10  # some are narrower than the bounds

@@ -26,7 +26,7 @@ from tacit.errors import MismatchError, UsageError
 from tacit.expressions.grid import Grid
 from tacit.mechanisms.private_quantile import error_in_cost, quantile_costs
 from tacit.tables.plan.plan import Plan
-from tacit.tables.release.release import Collector
+from tacit.tables.release.release import PlanRunner
 from tacit.tables.statistics.base import LEVEL, Noise
 from tacit.tables.statistics.histogram import BoundsPart
 from tacit.tables.statistics.quantile_choice import (
@@ -538,7 +538,7 @@ def counts_of(frame, unit, keys, by=()):
         question = session.agg(top=tc.top_k("x", 1, keys))
         plan = Plan(question._query, tc.epsilon(1))
         chains = plan.chains(1)
-        (found,) = Collector(session.source).collect(plan).vectors(chains, [()])
+        (found,) = PlanRunner(session.source).collect(plan).vectors(chains, [()])
         (vector,) = found.values()
         return vector, plan
 

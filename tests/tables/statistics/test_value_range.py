@@ -15,7 +15,7 @@ import tacit as tc
 from tables.statistics.released import enough
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
-from tacit.tables.release.release import Collector
+from tacit.tables.release.release import PlanRunner
 from tacit.tables.statistics.base import Noise
 from tacit.tables.statistics.value_range import ValueRangePart
 from tacit.tables.steps import Answers, BoundContributions, table_space
@@ -147,7 +147,7 @@ def test_a_target_is_met_without_reading_a_row(monkeypatch: pytest.MonkeyPatch) 
     def refuse(*args: Any) -> None:
         raise AssertionError("no row is read for a target")
 
-    monkeypatch.setattr(Collector, "collect", refuse)
+    monkeypatch.setattr(PlanRunner, "collect", refuse)
     with tc.Session(
         pd.DataFrame({"x": [1.5]}), unit=tc.one_row_each, budget=tc.epsilon(100), name="t"
     ) as session:

@@ -24,7 +24,7 @@ from tacit.cli.shared.publish import Publisher
 from tacit.errors import UsageError
 
 if TYPE_CHECKING:
-    from tacit.cli.release.job import Job
+    from tacit.cli.release.job import ReleaseRun
     from tacit.tables import Session
     from tacit.tables.streaming.counter import CounterPreview, TimeCounter
 
@@ -124,10 +124,10 @@ def count_over_time(
         publisher.write(answer)
 
 
-def _job(source: SourceOptions, options: TimeOptions, budget: BudgetOptions) -> Job:
+def _job(source: SourceOptions, options: TimeOptions, budget: BudgetOptions) -> ReleaseRun:
     from tacit.accounting.budget import read_loss
     from tacit.accounting.open_ledger import has_ledger
-    from tacit.cli.release.job import Job, default_ledger, table_of, unit_of
+    from tacit.cli.release.job import ReleaseRun, default_ledger, table_of, unit_of
 
     table = table_of(source, "count-over-time")
     total = read_loss(budget.budget_epsilon, budget.budget_delta, budget.budget_rho, "--budget-")
@@ -136,7 +136,7 @@ def _job(source: SourceOptions, options: TimeOptions, budget: BudgetOptions) -> 
     if total is None and not declared and not has_ledger(budget.ledger or default_ledger(table)):
         total = price  # a ledger that starts with this count, and is for nothing else
     protects = unit_of(source.person, source.rows, source.groups, source.one_row_each)
-    return Job(table, protects, total, budget.ledger, ())
+    return ReleaseRun(table, protects, total, budget.ledger, ())
 
 
 def _counter(session: Session, options: TimeOptions) -> TimeCounter:

@@ -51,13 +51,13 @@ def init(source: TableOptions, draft: DraftOptions) -> None:
 
 
 @dataclass(frozen=True)
-class ShowOptions:
+class AnswerOptions:
     columns: Texts = flag("Report these columns only; all by default.", "COL,...")
     json: bool = flag("Print JSON.", default=False)
 
 
 @options
-def check(source: TableOptions, show: ShowOptions) -> None:
+def check(source: TableOptions, show: AnswerOptions) -> None:
     """Check your own table: what would be missing, where, and what to declare.
 
     Its output is exact and NOT PRIVATE: it is for the curator alone, and must not be published.

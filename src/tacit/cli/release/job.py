@@ -20,7 +20,7 @@ from tacit.accounting.open_ledger import has_ledger, in_memory
 from tacit.arithmetic.exact import show
 from tacit.cli.shared.ends import in_flags
 from tacit.cli.shared.flag_values import csv_of
-from tacit.cli.shared.options import ServerOptions, TableOptions, amounts
+from tacit.cli.shared.options import RemoteOptions, TableOptions, amounts
 from tacit.cli.shared.output import note, print_table, warnings_as_notes, working
 from tacit.client.connection import connect
 from tacit.client.remote_session import RemoteTable
@@ -33,13 +33,13 @@ from tacit.tables.engines.duckdb.parquet import public_part
 from tacit.tables.missing_codes import ReadOptions
 from tacit.tables.open_source import Source, open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit, one_row_each, unit
-from tacit.tables.question_formats import Asked
+from tacit.tables.question_formats import QuestionRequest
 from tacit.tables.session import ledger_beside
 
 # Answers that follow from earlier releases, in the commands.
 
 
-def free_notes(question: Any, request: Asked, expected: Any = None) -> list[str]:
+def free_notes(question: Any, request: QuestionRequest, expected: Any = None) -> list[str]:
     """Return notes on questions that follow from earlier releases; reads no row."""
     # expected: the preview of the question, where there is one: of a single question it has the
     #   same errors, and the ledger is not read again.
@@ -67,7 +67,7 @@ def free_notes(question: Any, request: Asked, expected: Any = None) -> list[str]
     return notes
 
 
-def free_errors_of(question: Any, request: Asked) -> dict[str, float]:
+def free_errors_of(question: Any, request: QuestionRequest) -> dict[str, float]:
     """Return the errors of an answer that is to be free."""
     errors_of = question.free_errors(tag=request.tag) if hasattr(question, "free_errors") else None
     if errors_of is None:
@@ -76,7 +76,7 @@ def free_errors_of(question: Any, request: Asked) -> dict[str, float]:
     return errors
 
 
-def refuse_free(request: Asked) -> UsageError:
+def refuse_free(request: QuestionRequest) -> UsageError:
     """Return the error of a question that is to be free and does not follow."""
     which = f"{request.name} does" if request.name else "it does"
     return UsageError(
@@ -94,14 +94,14 @@ def _errors(errors: dict[str, float]) -> str:
 # Data sets of a service, in place of a local table.
 
 
-def refuse_alone(server: ServerOptions) -> None:
+def refuse_alone(server: RemoteOptions) -> None:
     """Raise if options of a service are given without one."""
     if server.server is None and (server.token_file or server.ca_file):
         raise UsageError("--token-file and --ca-file go with --server https://...")
 
 
 @contextmanager
-def remote_table(server: ServerOptions, name: str, table: str | None) -> Iterator[RemoteTable]:
+def remote_table(server: RemoteOptions, name: str, table: str | None) -> Iterator[RemoteTable]:
     """Connect to a service, and give a table of one of its data sets."""
     assert server.server is not None
     with connect(server.server, token_file=server.token_file, ca_file=server.ca_file) as service:
@@ -157,7 +157,7 @@ Opened: TypeAlias = tuple[Session, str | None, Callable[[], None]]
 
 
 @dataclass(frozen=True)
-class Table:
+class RunTable:
     """The table of a job, and what limits its engine."""
 
     path: str
@@ -166,7 +166,7 @@ class Table:
     csv: ReadOptions = field(default_factory=lambda: ReadOptions())
     memory_limit: str | None = None
     threads: int | None = None
-    server: ServerOptions = field(default_factory=ServerOptions)
+    server: RemoteOptions = field(default_factory=RemoteOptions)
 
     @property
     def declared(self) -> bool:
@@ -175,23 +175,23 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Job:
+class ReleaseRun:
     """A table and questions to it, under one budget."""
 
-    table: Table
+    table: RunTable
     unit: OneRowEach | PersonUnit | None
     budget: Budget | None
     ledger: str | None
-    questions: tuple[Asked, ...]
+    questions: tuple[QuestionRequest, ...]
     sure: bool = False
 
 
-def table_of(source: TableOptions, command: str, server: ServerOptions | None = None) -> Table:
+def table_of(source: TableOptions, command: str, server: RemoteOptions | None = None) -> RunTable:
     if source.source is None:
         raise UsageError(f"name the table: tacit {command} people.csv ...")
-    server = server or ServerOptions()
+    server = server or RemoteOptions()
     refuse_alone(server)
-    return Table(
+    return RunTable(
         source.source,
         source.table,
         source.name,
@@ -236,7 +236,7 @@ def require_unit(given: OneRowEach | PersonUnit | None) -> OneRowEach | PersonUn
     return given
 
 
-def default_ledger(table: Table) -> str:
+def default_ledger(table: RunTable) -> str:
     """Return the path of the ledger next to the table, in any working directory."""
     location, here = ledger_beside(table.path, table.table), Path.cwd().resolve()
     if location is None:
@@ -247,7 +247,7 @@ def default_ledger(table: Table) -> str:
     return str(location.relative_to(here) if location.is_relative_to(here) else location)
 
 
-def open_table(table: Table) -> Source:
+def open_table(table: RunTable) -> Source:
     """Open the table in its engine; warnings about its names are printed."""
     with odd_names_noted():
         return open_source(
@@ -273,7 +273,7 @@ def odd_names_noted(*, declared: bool = False) -> Iterator[None]:
 
 
 @contextmanager
-def opened(job: Job, *, spend: bool) -> Iterator[Opened]:
+def opened(job: ReleaseRun, *, spend: bool) -> Iterator[Opened]:
     """Open the session of a job, once all of its questions are checked."""
     # The questions are tried on paper first, so that a mistake in one starts no ledger and spends
     # nothing.
@@ -317,7 +317,7 @@ def is_declared(path: str) -> bool:
     return "://" not in path and path.endswith(".toml")
 
 
-def refuse_twice(job: Job) -> None:
+def refuse_twice(job: ReleaseRun) -> None:
     """Raise if a job repeats what its declared data set specifies."""
     table = job.table
     given = {
@@ -333,7 +333,7 @@ def refuse_twice(job: Job) -> None:
 
 
 @contextmanager
-def _opened_dataset(job: Job, spend: bool) -> Iterator[Opened]:
+def _opened_dataset(job: ReleaseRun, spend: bool) -> Iterator[Opened]:
     """Open the session of a job on a declared data set: see :func:`opened`."""
     refuse_twice(job)
     dataset = Dataset.load(job.table.path)
@@ -351,7 +351,7 @@ def _opened_dataset(job: Job, spend: bool) -> Iterator[Opened]:
 
 
 @contextmanager
-def _opened_there(job: Job, spend: bool) -> Iterator[Opened]:
+def _opened_there(job: ReleaseRun, spend: bool) -> Iterator[Opened]:
     """Open the data set of a service, which works like a session: see :func:`opened`."""
     refuse_twice(job)
     server = job.table.server
@@ -379,7 +379,7 @@ def _ledger_unit(path: str) -> OneRowEach | PersonUnit:
     return unit(fields["column"], fields["rows"], fields["groups"])
 
 
-def _refuse_nothing_before(job: Job, location: str, exists: bool) -> None:
+def _refuse_nothing_before(job: ReleaseRun, location: str, exists: bool) -> None:
     """Raise for free answers without a ledger, before anything is opened for them."""
     if not exists and any(request.free for request in job.questions):
         raise UsageError(
@@ -388,7 +388,7 @@ def _refuse_nothing_before(job: Job, location: str, exists: bool) -> None:
         )
 
 
-def _total_loss(job: Job) -> Budget:
+def _total_loss(job: ReleaseRun) -> Budget:
     """Return the losses of all questions together: the default budget."""
     losses = [request.loss() for request in job.questions]
     given = [each for each in losses if each is not None]
@@ -403,7 +403,7 @@ def _total_loss(job: Job) -> Budget:
     return total
 
 
-def _dry_run(session: Session, job: Job, spend: bool) -> None:
+def _dry_run(session: Session, job: ReleaseRun, spend: bool) -> None:
     """Check every question, and that the remaining budget covers all, before spending."""
     kind, remaining = session.budget.kind, session.remaining
     total = Budget.nothing(kind)

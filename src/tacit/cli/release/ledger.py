@@ -10,7 +10,7 @@ import typer
 
 from tacit.cli.shared.options import (
     BudgetOptions,
-    ServerOptions,
+    RemoteOptions,
     SourceOptions,
     amounts,
     argument,
@@ -64,7 +64,7 @@ def create(source: SourceOptions, begin: BudgetOptions) -> None:
 
 
 @dataclass(frozen=True)
-class ShowOptions:
+class LedgerOptions:
     """Which ledger is shown, and how."""
 
     ledger: str = argument(_LEDGER, "LEDGER", default=...)
@@ -73,7 +73,7 @@ class ShowOptions:
 
 @ledger_app.command("show")
 @options
-def show(what: ShowOptions, server: ServerOptions) -> None:
+def show(what: LedgerOptions, server: RemoteOptions) -> None:
     """Show the budget, what is left of it, and every release.
 
     [bold]tacit ledger show adult.ledger[/bold]

@@ -9,14 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from tacit.accounting.budget import read_loss
-from tacit.cli.release.job import Job, Table, is_declared, unit_of
+from tacit.cli.release.job import ReleaseRun, RunTable, is_declared, unit_of
 from tacit.cli.shared.flag_values import csv_of_plan, keys_reader
 from tacit.errors import UsageError
 from tacit.tables.dataset.table import known_fields, mapping, read_toml
 from tacit.tables.missing_codes import ReadOptions
 from tacit.tables.plan.price import Price
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit, one_row_each
-from tacit.tables.question_formats import PRICE, ROWS, Asked, listed, read_question, text_of
+from tacit.tables.question_formats import (
+    PRICE,
+    ROWS,
+    QuestionRequest,
+    listed,
+    read_question,
+    text_of,
+)
 from tacit.tables.session import Session
 
 # Questions of a plan file that are answered together, under one price.
@@ -28,15 +35,15 @@ FIELDS = (*_PRICE, *_OPTIONS, "certificate")
 
 
 @dataclass(frozen=True)
-class JointRequest(Asked):
+class JointRequest(QuestionRequest):
     """Several questions at one price, as in ``session.plan([...])``."""
 
-    requests: tuple[Asked, ...] = ()  # the questions, without prices
+    requests: tuple[QuestionRequest, ...] = ()  # the questions, without prices
     # further arguments of ``session.plan``
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def parts(self) -> tuple[Asked, ...]:
+    def parts(self) -> tuple[QuestionRequest, ...]:
         """The questions, each with its own output files."""
         return self.requests
 
@@ -49,7 +56,7 @@ class JointRequest(Asked):
         return {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho, "tag": self.tag}
 
 
-def joint_request(fields: Mapping[str, Any], requests: tuple[Asked, ...]) -> JointRequest:
+def joint_request(fields: Mapping[str, Any], requests: tuple[QuestionRequest, ...]) -> JointRequest:
     """Return the questions of a plan file as one, by the fields of ``[together]``."""
     for each in requests:
         if each.loss() is not None or each.tag is not None:
@@ -94,7 +101,7 @@ _FIELDS = {
 }
 
 
-def read_plan(path: str) -> Job:
+def read_plan(path: str) -> ReleaseRun:
     """Return the job of a plan; paths in it are relative to the plan."""
     file = Path(path).expanduser()
     plan = read_toml(file, f"the plan {path}")
@@ -104,7 +111,7 @@ def read_plan(path: str) -> Job:
         raise type(error)(f"the plan {path}: {error}") from None
 
 
-def _job(plan: Mapping[str, Any], folder: Path) -> Job:
+def _job(plan: Mapping[str, Any], folder: Path) -> ReleaseRun:
     if "tables" in plan:
         raise UsageError(
             "this is the declaration of a data set, which is named like a table, tacit release "
@@ -112,7 +119,7 @@ def _job(plan: Mapping[str, Any], folder: Path) -> Job:
         )
     known_fields(plan, _FIELDS["the plan"], "the plan")
     source = _part(plan, "source")
-    table = Table(
+    table = RunTable(
         _path(text_of(source, "path", "[source]", required=True), folder),
         text_of(source, "table", "[source]"),
         text_of(source, "name", "[source]"),
@@ -130,7 +137,7 @@ def _job(plan: Mapping[str, Any], folder: Path) -> Job:
         together = joint_request(_part(plan, "together"), requests)
         paths = tuple(_path(path, folder) for path in together.certificates)
         requests = (replace(together, certificates=paths),)
-    return Job(
+    return ReleaseRun(
         table,
         _unit(plan),
         read_loss(budget.get("epsilon"), budget.get("delta"), budget.get("rho")),
@@ -151,7 +158,7 @@ def _unit(plan: Mapping[str, Any]) -> OneRowEach | PersonUnit | None:
     return unit_of(text_of(unit, "person", "[unit]"), unit.get("rows"), unit.get("groups"))
 
 
-def _request(question: Any, folder: Path, source: str) -> Asked:
+def _request(question: Any, folder: Path, source: str) -> QuestionRequest:
     known_fields(mapping(question, "[[question]]"), _FIELDS["[[question]]"], "[[question]]")
     file = text_of(question, "keys_file", "[[question]]")
     keys = None if file is None else partial(_keys_of, file=_path(file, folder), source=source)

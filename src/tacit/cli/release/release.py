@@ -12,7 +12,7 @@ from tacit.cli.shared.options import (
     BudgetOptions,
     OutputOptions,
     PriceOptions,
-    ServerOptions,
+    RemoteOptions,
     SourceOptions,
     Text,
     TimedFormatOptions,
@@ -34,9 +34,9 @@ from tacit.cli.shared.publish import Publisher
 from tacit.errors import UsageError
 
 if TYPE_CHECKING:
-    from tacit.cli.release.job import Job, Table
+    from tacit.cli.release.job import ReleaseRun, RunTable
     from tacit.tables import Answer, Session
-    from tacit.tables.question_formats import Asked
+    from tacit.tables.question_formats import QuestionRequest
     from tacit.tables.statistics.base import Options
 
 # ``tacit release``, and the parts that ``tacit preview`` shares.
@@ -53,7 +53,7 @@ def release(
     budget: BudgetOptions,
     output: OutputOptions,
     published: TimedFormatOptions,
-    server: ServerOptions,
+    server: RemoteOptions,
 ) -> None:
     """Publish statistics of a table, and charge its budget.
 
@@ -62,7 +62,7 @@ def release(
     publish(job_of(source, ask, price, budget, output, server), output, published)
 
 
-def publish(job: Job, output: OutputOptions, published: TimedFormatOptions) -> None:
+def publish(job: ReleaseRun, output: OutputOptions, published: TimedFormatOptions) -> None:
     """Release the questions of a job, and show the answers."""
     from tacit.cli.release.job import confirmed, free_notes, opened
 
@@ -109,7 +109,7 @@ def publish(job: Job, output: OutputOptions, published: TimedFormatOptions) -> N
             )
 
 
-def _answer(question: Any, request: Asked) -> Any:
+def _answer(question: Any, request: QuestionRequest) -> Any:
     """Return the answer to a question, or the answers to a plan."""
     if not request.free:
         return question.release(**request.price)
@@ -127,8 +127,8 @@ def job_of(
     price: PriceOptions,
     budget: BudgetOptions,
     output: OutputOptions | None,
-    server: ServerOptions,
-) -> Job:
+    server: RemoteOptions,
+) -> ReleaseRun:
     """Return the job of flags or a plan."""
     from tacit.cli.release.job import table_of
     from tacit.cli.release.plan_file import read_plan
@@ -169,16 +169,16 @@ def priced_job(
     budget: BudgetOptions,
     output: OutputOptions | None,
     *,
-    table: Table,
+    table: RunTable,
     **question: Any,
-) -> Job:
+) -> ReleaseRun:
     """Return the job of one question to a table."""
     from tacit.accounting.budget import read_loss
-    from tacit.cli.release.job import Job, unit_of
+    from tacit.cli.release.job import ReleaseRun, unit_of
     from tacit.cli.shared.flag_values import amount
-    from tacit.tables.question_formats import Asked
+    from tacit.tables.question_formats import QuestionRequest
 
-    request = Asked(
+    request = QuestionRequest(
         **question,
         epsilon=amount(price.epsilon),
         delta=price.delta,
@@ -192,7 +192,9 @@ def priced_job(
     total = read_loss(budget.budget_epsilon, budget.budget_delta, budget.budget_rho, "--budget-")
     request.loss("--")
     protects = unit_of(source.person, source.rows, source.groups, source.one_row_each)
-    return Job(table, protects, total, budget.ledger, (request,), bool(output and output.yes))
+    return ReleaseRun(
+        table, protects, total, budget.ledger, (request,), bool(output and output.yes)
+    )
 
 
 def _how(ask: AskOptions) -> Options:
@@ -215,7 +217,7 @@ def _alone(*groups: Any) -> None:
                 )
 
 
-def _write(answer: Answer, request: Asked) -> None:
+def _write(answer: Answer, request: QuestionRequest) -> None:
     """Write the files after printing the answer: a failure does not lose a paid answer."""
     for path in request.certificates:
         with working("writing the certificate"):
@@ -227,7 +229,7 @@ def _write(answer: Answer, request: Asked) -> None:
         note(f"No plot was drawn: {error}")
 
 
-def _show(answer: Answer, request: Asked, session: Session, ledger: str) -> None:
+def _show(answer: Answer, request: QuestionRequest, session: Session, ledger: str) -> None:
     from tacit.report.text import budget_words
 
     if request.name:
@@ -255,7 +257,7 @@ def _computed(answer: Answer) -> dict[str, str]:
     return {label: f"{label}: {answer.about[label]}" for label in own}
 
 
-def _described(answer: Answer, request: Asked) -> dict[str, Any]:
+def _described(answer: Answer, request: QuestionRequest) -> dict[str, Any]:
     """Return an answer as plain JSON values: one record per group."""
     parts = ("value", "standard_error", "low", "high")
     records = []
@@ -307,7 +309,7 @@ def preview(
     price: PriceOptions,
     budget: BudgetOptions,
     show: PreviewOptions,
-    server: ServerOptions,
+    server: RemoteOptions,
 ) -> None:
     """Show the expected errors; spend nothing and read no private value.
 
@@ -318,7 +320,7 @@ def preview(
     show_previews(job_of(source, ask, price, budget, None, server), show)
 
 
-def show_previews(job: Job, show: PreviewOptions) -> None:
+def show_previews(job: ReleaseRun, show: PreviewOptions) -> None:
     """Show the expected errors of the questions of a job."""
     from tacit.arithmetic.exact import show as show_number
     from tacit.cli.release.job import free_notes, opened
@@ -414,7 +416,7 @@ def show_previews(job: Job, show: PreviewOptions) -> None:
         print_json({"previews": previews})
 
 
-def _free(question: Any, request: Asked, show: PreviewOptions) -> dict[str, Any]:
+def _free(question: Any, request: QuestionRequest, show: PreviewOptions) -> dict[str, Any]:
     """Show the errors of an answer that follows from earlier releases, and return them."""
     from tacit.cli.release.job import free_errors_of
     from tacit.report.text import number
@@ -458,7 +460,7 @@ def sql(
     budget: BudgetOptions,
     output: OutputOptions,
     published: TimedFormatOptions,
-    server: ServerOptions,
+    server: RemoteOptions,
 ) -> None:
     """Ask a table in SQL. The text is translated to a question, and never executed.
 

@@ -13,7 +13,7 @@ from tacit.cli.shared.options import (
     BudgetOptions,
     OutputOptions,
     PriceOptions,
-    ServerOptions,
+    RemoteOptions,
     SourceOptions,
     Text,
     Texts,
@@ -26,7 +26,7 @@ from tacit.cli.shared.output import check_files, note, print_table, working
 from tacit.errors import UsageError
 
 if TYPE_CHECKING:
-    from tacit.cli.release.job import Job
+    from tacit.cli.release.job import ReleaseRun
 
 # ``tacit together``: several questions in SQL as one plan, under one charge.
 
@@ -66,7 +66,7 @@ def together(
     budget: BudgetOptions,
     output: OutputOptions,
     published: TimedFormatOptions,
-    server: ServerOptions,
+    server: RemoteOptions,
 ) -> None:
     """Ask several questions in SQL as one plan: less error than one by one, under one charge.
 
@@ -90,12 +90,12 @@ def _job_of(
     price: PriceOptions,
     budget: BudgetOptions,
     output: OutputOptions,
-    server: ServerOptions,
-) -> Job:
+    server: RemoteOptions,
+) -> ReleaseRun:
     from tacit.cli.release.job import table_of
     from tacit.cli.release.plan_file import JointRequest
     from tacit.cli.shared.flag_values import labelled
-    from tacit.tables.question_formats import Asked
+    from tacit.tables.question_formats import QuestionRequest
 
     table = table_of(source, "together", server)
     if not ask.queries:
@@ -122,7 +122,7 @@ def _job_of(
         tag=one.tag,
         certificates=one.certificates,
         requests=tuple(
-            Asked(aggregates={}, sql=sql, name=f"Question {number}")
+            QuestionRequest(aggregates={}, sql=sql, name=f"Question {number}")
             for number, sql in enumerate(ask.queries, 1)
         ),
         options={
@@ -142,7 +142,7 @@ def _integers(weights: dict[str, Any]) -> dict[str, Any]:
     return weights
 
 
-def _show_plan(job: Job, ask: TogetherOptions, *, quiet: bool) -> None:
+def _show_plan(job: ReleaseRun, ask: TogetherOptions, *, quiet: bool) -> None:
     """Show the strategy of a plan, and its errors next to those of asking one by one."""
     from tacit.accounting.budget import read_loss
     from tacit.cli.release.job import opened

@@ -290,7 +290,7 @@ class TimedFormatOptions(FormatOptions):
 
 
 @dataclass(frozen=True)
-class ServerOptions:
+class RemoteOptions:
     """A service and its token; the table is then the name of a data set."""
 
     server: Text = _server(

@@ -20,9 +20,9 @@ from tacit.errors import BudgetError, UsageError, did_you_mean
 from tacit.service.access import Caller
 from tacit.service.database import Database, declarations
 from tacit.service.hosting.declaring import (
-    Declared,
     DeclaredStore,
     Owner,
+    SentDeclaration,
     owners_of,
     refuse_declaration,
     with_hosting,
@@ -394,7 +394,7 @@ class Datasets:
         self.store = DeclaredStore(database)
         self._declared, self._settings, self._refreshed = declared, settings, refreshed
         self._own, self._base = dict(declared), settings  # of the folder
-        self._seen: dict[str, Declared] = {}
+        self._seen: dict[str, SentDeclaration] = {}
         self._hosted: dict[str, Hosted] = {}
         self._before: list[Hosted] = []  # running questions may still use them
         self._lock, self._tables = threading.Lock(), OpenTables()
@@ -429,12 +429,12 @@ class Datasets:
         except UsageError as error:
             raise Problem("conflict", str(error), "tell the operator") from None
 
-    def curator_declaration(self, name: str) -> Declared | None:
+    def curator_declaration(self, name: str) -> SentDeclaration | None:
         """Return a curator's declaration of a data set, or None."""
         self._look(files=True)
         return self._seen.get(name)
 
-    def check(self, made: Declared, replaces: int | None) -> tuple[Dataset, DatasetSettings]:
+    def check(self, made: SentDeclaration, replaces: int | None) -> tuple[Dataset, DatasetSettings]:
         """Raise if a declaration is invalid; return the data set and its hosting."""
         existing = self.curator_declaration(made.name)
         if (existing.number if existing and replaces is not None else None) != replaces:
@@ -445,7 +445,7 @@ class Datasets:
         return made.dataset(self._settings.folder), how
 
     def declare(
-        self, made: Declared, replaces: int | None, note: Callable[[sa.Connection], None]
+        self, made: SentDeclaration, replaces: int | None, note: Callable[[sa.Connection], None]
     ) -> Hosted:
         """Declare a data set, or replace its declaration; every process sees it."""
         # note: writes down that it was declared, in the transaction that does it.
@@ -501,7 +501,7 @@ class Datasets:
             return {}
         return {name: one for name, one in own.items() if name not in self._own}
 
-    def _take(self, own: Mapping[str, Dataset], every: dict[str, Declared]) -> None:
+    def _take(self, own: Mapping[str, Dataset], every: dict[str, SentDeclaration]) -> None:
         """Host new data sets: files of the operator, and new or changed ones of curators."""
         twice = sorted(every.keys() & {**self._own, **own}.keys())
         if twice:

@@ -269,7 +269,7 @@ _declared = sa.Table(
 
 
 @dataclass(frozen=True)
-class Declared:
+class SentDeclaration:
     """A declaration as a curator sent it.
 
     >>> fields = {"unit": "row", "budget": {"epsilon": 0.1}, "tables": {"t": {"path": "t.csv"}}}
@@ -316,7 +316,7 @@ class DeclaredStore:
         """Return the number of the latest declaration; 0 where there is none."""
         return self._database.scalar(_LATEST) or 0
 
-    def all(self, run: sa.Connection | None = None) -> dict[str, Declared]:
+    def all(self, run: sa.Connection | None = None) -> dict[str, SentDeclaration]:
         """Return the declaration of each data set that counts, by its name."""
         with self._database.reading(run) as reading:
             rows = reading.execute(sa.select(_declared).order_by(_declared.c.number)).all()
@@ -326,7 +326,7 @@ class DeclaredStore:
         """Begin a transaction that excludes other declarations."""
         return self._database.begin(lock="declarations")
 
-    def add(self, run: sa.Connection, made: Declared) -> Declared:
+    def add(self, run: sa.Connection, made: SentDeclaration) -> SentDeclaration:
         """Add a declaration, in a transaction of :meth:`begin`."""
         number = (run.execute(_LATEST).scalar() or 0) + 1
         row = {
@@ -338,15 +338,15 @@ class DeclaredStore:
             "at": made.at,
         }
         run.execute(_declared.insert(), row)
-        return Declared(made.name, made.fields, made.hosting, made.who, made.at, number)
+        return SentDeclaration(made.name, made.fields, made.hosting, made.who, made.at, number)
 
 
 _LATEST = sa.select(sa.func.max(_declared.c.number))
 
 
-def _read(row: Any) -> Declared:
+def _read(row: Any) -> SentDeclaration:
     fields, hosting = json.loads(row.declaration), json.loads(row.hosting)
-    return Declared(row.name, fields, hosting, row.who, row.at, row.number)
+    return SentDeclaration(row.name, fields, hosting, row.who, row.at, row.number)
 
 
 def _exact(value: Any) -> Any:
@@ -375,14 +375,17 @@ def _exact(value: Any) -> Any:
 _MAX_FILES = 1000
 
 
-def with_hosting(settings: Settings, made: Iterable[Declared]) -> Settings:
+def with_hosting(settings: Settings, made: Iterable[SentDeclaration]) -> Settings:
     """Return the settings with the hosting that curators declared."""
     hosted = {one.name: one.hosted(settings) for one in made}
     return replace(settings, datasets={**settings.datasets, **hosted})
 
 
 def refuse_declaration(
-    made: Declared, existing: Declared | None, settings: Settings, declared: Mapping[str, Dataset]
+    made: SentDeclaration,
+    existing: SentDeclaration | None,
+    settings: Settings,
+    declared: Mapping[str, Dataset],
 ) -> None:
     """Raise if a declaration is invalid, or may not replace the existing one."""
     # Opens each table, and reads no row of it.

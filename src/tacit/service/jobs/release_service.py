@@ -77,7 +77,7 @@ class Made(NamedTuple):
     recipe: dict[str, Any]
 
 
-class FreeAnswers:
+class VisibleAnswers:
     """Answers that follow from the releases that a caller may see."""
 
     def __init__(self, queue: Queue) -> None:
@@ -233,7 +233,7 @@ class ReleaseService:
         clock: Callable[[], float],
         decisions: Decisions,
     ) -> None:
-        self.queue, self.decisions, self.free = queue, decisions, FreeAnswers(queue)
+        self.queue, self.decisions, self.free = queue, decisions, VisibleAnswers(queue)
         self._hosted, self._audit = hosted, audit
         self._waiting, self._clock = waiting, clock
         self.wake: Callable[[], None] = lambda: None

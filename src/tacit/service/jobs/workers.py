@@ -123,7 +123,7 @@ def _try_database(call: Callable[[], _T]) -> _T | None:
 # Records of releases: who asked and decided, and, at its tick, the outcome.
 
 
-class Records:
+class ReleaseRecords:
     """Writes to the audit log, the log, the metrics and the traces of a service."""
 
     def __init__(self, queue: Queue, audit: AuditLog, metrics: Metrics, traces: Traces) -> None:

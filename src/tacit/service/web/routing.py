@@ -16,7 +16,7 @@ from tacit.service.access import Caller, demand
 from tacit.service.hosting.ask import MAX_QUESTIONS, Ask
 from tacit.service.problem import Problem
 from tacit.service.tokens import BEARER, SESSION
-from tacit.service.web.state import State, state_of
+from tacit.service.web.state import ServiceState, state_of
 
 # Shapes that several routes share: the error, and what a field of a request may hold.
 
@@ -34,20 +34,20 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Reply(BaseModel):
+class ReplyModel(BaseModel):
     """A reply of the service."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class _Error(Reply):
+class _Error(ReplyModel):
     code: str
     message: str
     remedy: str
     details: dict[str, Any]
 
 
-class ErrorBody(Reply):
+class ErrorBody(ReplyModel):
     """The one shape of every error."""
 
     error: _Error
@@ -165,7 +165,7 @@ class PlanPreviewBody(PlanBody, _Expected):
     """A plan, its price, and for which sizes of a group its errors are shown."""
 
 
-def ask_of(body: AskBody | PlanBody, state: State) -> Ask:
+def ask_of(body: AskBody | PlanBody, state: ServiceState) -> Ask:
     """Return the question or the plan of a body.
 
     Raises:

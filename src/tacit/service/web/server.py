@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import multiprocessing
 import os
 import signal
@@ -23,6 +22,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 import tacit
 from tacit.errors import UsageError
+from tacit.outside import is_loopback
 from tacit.service.problem import Problem
 from tacit.service.settings import Settings
 from tacit.service.telemetry import Observe, configure
@@ -43,7 +43,7 @@ from tacit.service.web.routes import (
     releases,
 )
 from tacit.service.web.routing import ErrorBody, cookie_name, declared_right, signed_in
-from tacit.service.web.state import State
+from tacit.service.web.state import ServiceState
 
 # The description of the API: what the framework writes, with what it cannot know.
 #
@@ -156,8 +156,8 @@ ROUTERS: tuple[APIRouter, ...] = (
 LARGE = ("/v1/collections/",)
 
 
-def create_app(given: Settings | State) -> FastAPI:
-    state = given if isinstance(given, State) else State(given)
+def create_app(given: Settings | ServiceState) -> FastAPI:
+    state = given if isinstance(given, ServiceState) else ServiceState(given)
 
     @asynccontextmanager
     async def running(_app: FastAPI) -> AsyncIterator[dict[str, int]]:
@@ -235,24 +235,12 @@ class ServerOptions:
 
     def refuse_plain(self, settings: Settings) -> None:
         """Raise if tokens would cross a network in plain text."""
-        if not (loopback(self.host) or self.certificate or settings.secure):
+        if not (is_loopback(self.host) or self.certificate or settings.secure):
             raise UsageError(
                 f"at {self.host} tokens and answers would cross the network in plain text: put a "
                 "proxy with TLS in front and set url = 'https://...' in service.toml, or give "
                 "--tls-certificate and --tls-key"
             )
-
-
-def loopback(host: str) -> bool:
-    """Return whether only this machine can reach an address.
-
-    >>> loopback("127.0.0.1"), loopback("::1"), loopback("localhost"), loopback("0.0.0.0")
-    (True, True, True, False)
-    """
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 class _BoundedServer(H11Protocol):
@@ -278,7 +266,7 @@ class _BoundedServer(H11Protocol):
             await self._within(scope, receive, send)
 
     def send_400_response(self, msg: str) -> None:
-        """Reply 400 to what is not HTTP; a reply that has started ends there."""
+        """ReplyModel 400 to what is not HTTP; a reply that has started ends there."""
         reply = rendered(_NO_HTTP, Connection="close")
         with suppress(h11.LocalProtocolError):
             head = h11.Response(status_code=400, headers=reply.raw_headers, reason=b"Bad Request")
@@ -328,9 +316,9 @@ def _end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def run(given: Settings | State, server: ServerOptions) -> None:
+def run(given: Settings | ServiceState, server: ServerOptions) -> None:
     """Serve until the process is stopped."""
-    settings = given.settings if isinstance(given, State) else given
+    settings = given.settings if isinstance(given, ServiceState) else given
     server.refuse_plain(settings)
     options = _options(settings, server)
     configure()
@@ -338,7 +326,7 @@ def run(given: Settings | State, server: ServerOptions) -> None:
         uvicorn.run(create_app(given), **options)
         return
     # What cannot be opened is reported once, and not by every process.
-    (given if isinstance(given, State) else State(given)).close()
+    (given if isinstance(given, ServiceState) else ServiceState(given)).close()
     os.environ[_FOLDER] = str(Path(settings.folder).resolve())
     uvicorn.run(
         "tacit.service.web.server:application", factory=True, workers=server.processes, **options

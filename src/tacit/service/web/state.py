@@ -20,7 +20,7 @@ from tacit.service.database import Database, declarations, open_store
 from tacit.service.hosting.datasets import Datasets, Hosted
 from tacit.service.jobs.queue import Queue
 from tacit.service.jobs.release_service import ReleaseService
-from tacit.service.jobs.workers import Records, Workers
+from tacit.service.jobs.workers import ReleaseRecords, Workers
 from tacit.service.login import Provider
 from tacit.service.problem import Problem
 from tacit.service.refresh.collection import ReportStore, collections_of
@@ -41,7 +41,7 @@ from tacit.service.web.problems import FailedTokens
 _FRESH = 10.0  # seconds for which a check of the ledgers and tables is cached
 
 
-class Readiness:
+class ReadinessChecks:
     """Checks of what a process needs."""
 
     # clock: seconds that never go back.
@@ -167,7 +167,7 @@ def _part(hosted: Hosted, team: str | None, part: str) -> dict[str, float]:
 _MAX_DENIALS = 20  # a minute and a token, in the audit log
 
 
-class State:
+class ServiceState:
     """The parts of a running service; nothing runs before :meth:`start`."""
 
     # clock: seconds since 1970.
@@ -197,7 +197,7 @@ class State:
             self.declared, settings, self.database, lambda n: self.refreshes.current(n).number
         )
         queue = Queue(self.database, clock)
-        self.records = Records(queue, self.audit, self.metrics, self.traces)
+        self.records = ReleaseRecords(queue, self.audit, self.metrics, self.traces)
         decisions = Decisions(partial(behind, self.database))
         waiting_limit = settings.limits.waiting_jobs
         self.release_service = ReleaseService(
@@ -223,7 +223,7 @@ class State:
             self.datasets.refuse_overlaps,
             self.metrics.note,
         )
-        self.readiness = Readiness(self.database, self.datasets, self.workers)
+        self.readiness = ReadinessChecks(self.database, self.datasets, self.workers)
         for name in self.declared:
             self.refreshes.begin(name)
         add_gauges(self.metrics, self.audit, queue, self.datasets)
@@ -255,10 +255,10 @@ class State:
         self.database.close()
 
 
-def state_of(request: Request) -> State:
+def state_of(request: Request) -> ServiceState:
     """Return the parts of the service that a request came to."""
-    state: State = request.app.state.tacit
+    state: ServiceState = request.app.state.tacit
     return state
 
 
-StateOf = Annotated[State, Depends(state_of)]  # a route's parameter: ``state: StateOf``
+StateOf = Annotated[ServiceState, Depends(state_of)]  # a route's parameter: ``state: StateOf``

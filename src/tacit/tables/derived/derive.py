@@ -22,9 +22,9 @@ from tacit.report.issued import FOLLOWING, FORMAT, sealed
 from tacit.report.verify import following_body, recorded_part
 from tacit.tables.derived.released import (
     Condition,
-    CountedCells,
+    EarlierRelease,
     Listed,
-    Release,
+    ReleasedCells,
     axis_of_groups,
     between,
     column_name,
@@ -72,7 +72,7 @@ class Followed:
     sources: dict[str, int]  # of each label, the position of the release that it follows from
 
 
-def follows(query: Query, releases: Sequence[Release]) -> Followed | None:
+def follows(query: Query, releases: Sequence[EarlierRelease]) -> Followed | None:
     """The answer to a question from earlier releases, each label from the most precise one."""
     if not may_follow(query):
         return None
@@ -167,12 +167,12 @@ class _Wanted:
         """The rows that it is about before its filters."""
         return rows_of(self.query)
 
-    def beyond(self, release: Release) -> dict[str, Condition]:
+    def beyond(self, release: EarlierRelease) -> dict[str, Condition]:
         """Return what its filters ask for that those of a release do not."""
         base = release.conditions
         return {text: one for text, one in self.conditions.items() if text not in base}
 
-    def same_rows(self, release: Release) -> bool:
+    def same_rows(self, release: EarlierRelease) -> bool:
         """Return whether a release is about rows that this count may be among."""
         if self.rows != release.rows or not set(release.conditions) <= set(self.conditions):
             return False
@@ -188,7 +188,7 @@ class _Wanted:
 
     def from_table(
         self,
-        table: CountedCells,
+        table: ReleasedCells,
         names: Sequence[list[str]],
         filters: Sequence[Mapping[str, Condition]],
         rest: Mapping[str, Condition],
@@ -209,7 +209,7 @@ class _Wanted:
         low, high = np.maximum(value - half, 0.0), np.maximum(value + half, 0.0)
         return Estimate(value, error, low, high)
 
-    def _along(self, table: CountedCells, names: Sequence[list[str]]) -> tuple[int, Array] | None:
+    def _along(self, table: ReleasedCells, names: Sequence[list[str]]) -> tuple[int, Array] | None:
         """Return the axis of the bins, and the cells of it that each number adds up."""
         for position, (axis, own) in enumerate(zip(table.axes, names, strict=True)):
             if self.binned is None or not axis.edges or own != [self.binned]:
@@ -235,7 +235,7 @@ class Charged:
 
     entry: Entry
     body: dict[str, Any]
-    release: Release | None  # what it counted; None where nothing follows from it
+    release: EarlierRelease | None  # what it counted; None where nothing follows from it
 
 
 def charged(entry: Entry, ledger: Ledger) -> Charged | None:
@@ -254,7 +254,7 @@ class Free:
 
     question: dict[str, Any]  # ``query`` and ``tag``, as a ledger has them
     answer: dict[str, Any]  # keys and columns
-    sources: dict[str, Release]  # of each label the release that it follows from
+    sources: dict[str, EarlierRelease]  # of each label the release that it follows from
 
     @property
     def errors(self) -> dict[str, float]:
@@ -384,7 +384,7 @@ def _checked(given: Certificate, ledger: Ledger, tag: str | None) -> dict[str, A
     return sealed(without_derived(body))
 
 
-def _read(body: dict[str, Any]) -> Release | None:
+def _read(body: dict[str, Any]) -> EarlierRelease | None:
     try:
         return release_of(body)
     except UsageError:  # planned otherwise by the version that made it

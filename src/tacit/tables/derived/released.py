@@ -58,13 +58,13 @@ class Between:
 
 
 @dataclass(frozen=True)
-class Whole:
+class OpaqueCondition:
     """A condition that is not taken apart."""
 
     text: str
 
 
-Condition: TypeAlias = Listed | Between | Whole
+Condition: TypeAlias = Listed | Between | OpaqueCondition
 
 
 def typed(value: Any) -> tuple[type, Any]:
@@ -120,7 +120,7 @@ def conditions_of(query: Query) -> dict[str, Condition]:
         bound = _bound(one)
         if bound is None:
             read = _listed(with_readings(one, query.columns), query.columns)
-            conditions[text_of(one)] = read or Whole(text_of(one))
+            conditions[text_of(one)] = read or OpaqueCondition(text_of(one))
             continue
         column, kind, value = bound
         bounds.setdefault(column, []).append((kind, value))
@@ -133,7 +133,7 @@ def conditions_of(query: Query) -> dict[str, Condition]:
             between = Between(column, lower[0], *upper[0])
             conditions[canonical(sorted(texts))] = between
         else:
-            conditions |= {text: Whole(text) for text in texts}
+            conditions |= {text: OpaqueCondition(text) for text in texts}
     return conditions
 
 
@@ -228,7 +228,7 @@ Term = tuple[GridNoise, Array, Array]
 
 
 @dataclass(frozen=True, eq=False)
-class CountedCells(ABC):
+class ReleasedCells(ABC):
     """Counts of the cells of some axes."""
 
     axes: tuple[Axis, ...]
@@ -282,7 +282,7 @@ class CountedCells(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class AloneCells(CountedCells):
+class AloneCells(ReleasedCells):
     """Cells that have noise of their own, of one distribution."""
 
     distribution: GridNoise
@@ -305,7 +305,7 @@ class AloneCells(CountedCells):
 
 
 @dataclass(frozen=True, eq=False)
-class FamilyCells(CountedCells):
+class FamilyCells(ReleasedCells):
     """Cells from a strategy along one axis."""
 
     family: Family
@@ -321,7 +321,7 @@ class FamilyCells(CountedCells):
 
 
 @dataclass(frozen=True, eq=False)
-class MarginalCells(CountedCells):
+class MarginalCells(ReleasedCells):
     """Cells from noisy marginals."""
 
     subset: Subset  # the axes of the table, as numbers of the axes of the plan, in their order
@@ -380,7 +380,7 @@ def between(axis: Axis, low: Fraction, high: Fraction, *, closed: bool) -> slice
 
 
 def weights_of(
-    table: CountedCells,
+    table: ReleasedCells,
     names: Sequence[Sequence[str]],
     filters: Sequence[Mapping[str, Condition]],
     wanted: Mapping[str, Condition],
@@ -449,12 +449,12 @@ def _cells(
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
+class EarlierRelease:
     """An earlier release, as far as it counted rows."""
 
     body: Mapping[str, Any]
     query: Query
-    tables: tuple[CountedCells, ...]
+    tables: tuple[ReleasedCells, ...]
 
     @cached_property
     def rows(self) -> str:
@@ -472,7 +472,7 @@ class Release:
         return canonical_text(self.body)
 
     @cached_property
-    def named(self) -> list[tuple[CountedCells, list[list[str]], list[dict[str, Condition]]]]:
+    def named(self) -> list[tuple[ReleasedCells, list[list[str]], list[dict[str, Condition]]]]:
         """Tables with the columns of their axes, and the conditions of those that are filters."""
         # What holds is of the first cell of an axis that is a filter; nothing for others.
         return [
@@ -491,7 +491,7 @@ class Release:
         return conditions_of(replace(self.query, where=(derived[name],)))
 
 
-def release_of(body: Mapping[str, Any]) -> Release | None:
+def release_of(body: Mapping[str, Any]) -> EarlierRelease | None:
     """Return what a certificate publishes of counts, or None where it publishes none."""
     # Unknown groups are no cells: which of them are shown was found in the data.
     question = body["question"]
@@ -502,14 +502,14 @@ def release_of(body: Mapping[str, Any]) -> Release | None:
     if plan.query.unknown_keys or again.confused:
         return None
     numbers = iter(body["answer"]["released"])
-    releases: list[CountedCells] = []
+    releases: list[ReleasedCells] = []
     for part, noise, ends in zip(plan.parts, plan.noises, plan.chains(plan.size), strict=True):
         released = [next(numbers) for _ in ends]
         if isinstance(part, CellsPart):
             releases += _of_plan(part, released, noise)
         elif isinstance(part, (RowsPart, HistogramPart)):
             releases.append(_alone(plan.query, part, released[0], noise))
-    return Release(body, plan.query, tuple(releases)) if releases else None
+    return EarlierRelease(body, plan.query, tuple(releases)) if releases else None
 
 
 def _alone(
@@ -524,7 +524,7 @@ def _alone(
     return AloneCells(tuple(axes), (False,) * len(axes), values, distribution_of_rows(noise))
 
 
-def _of_plan(part: CellsPart, released: Sequence[Any], noise: Noise) -> Iterator[CountedCells]:
+def _of_plan(part: CellsPart, released: Sequence[Any], noise: Noise) -> Iterator[ReleasedCells]:
     for subset, values in part.whole(released, noise).items():
         axes = tuple(part.axes[i] for i in subset)
         yield MarginalCells(axes, (True,) * len(axes), values, subset, part, noise)

@@ -348,13 +348,10 @@ class CumulativeDistribution(_SumsOfBins):
 # are.
 #
 # *Theorem.*  The number of a row determines its cell and an offset within 0..C.  *Proof.*  The
-# value
-# is clamped to the bounds of the grid and scaled to a number in [0, C]; with the integer
-# ``cell
-# (C + 1)`` added, it is rounded to the nearest whole number, which is at least ``cell (C + 1)`` and
-# at most ``cell (C + 1) + C``.  (Whatever floating point did, the number is held within 0..M (C +
-# 1)
-# - 1, and every integer there is of one cell and one offset.)
+# value is clamped to the bounds of the grid and scaled to a number in [0, C]; with the integer
+# ``cell (C + 1)`` added, it is rounded to the nearest whole number, which is at least
+# ``cell (C + 1)`` and at most ``cell (C + 1) + C``.  (Whatever floating point did, the number is
+# clamped to 0..M (C + 1) - 1, and every integer there is of one cell and one offset.)
 
 
 # Parts whose answers are values of the column, chosen by their rank.

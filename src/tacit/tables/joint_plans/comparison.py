@@ -47,7 +47,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparedPlan:
     """All answers of a plan, at a loss."""
 
     loss: Budget
@@ -61,7 +61,7 @@ def compared(
     loss: Budget,
     rows: int,
     whole_plan: Plan | None = None,
-) -> Comparison:
+) -> ComparedPlan:
     """Return the errors of a plan next to those of the best split of the loss one by one."""
     # whole_plan: that of its query at this loss, where it was made before: it takes seconds.
     # Every answer has an even share of the loss; the counts share what they have together, each in
@@ -116,7 +116,7 @@ def compared(
                 whole_plan.noises[position].loss / loss.amount,
             )
         )
-    return Comparison(loss, rows, tuple(compared_rows))
+    return ComparedPlan(loss, rows, tuple(compared_rows))
 
 
 def _total(query: Query, loss: Budget, numbers: int, rows: int) -> float:
@@ -157,7 +157,7 @@ _LONGEST = 30  # this many characters of a label fit over its axis
 _FACTORS = tuple(Fraction(2) ** power for power in range(-3, 4))
 
 
-def plan_figure(compare: Callable[[Budget, int], Comparison], loss: Budget, rows: int) -> Any:
+def plan_figure(compare: Callable[[Budget, int], ComparedPlan], loss: Budget, rows: int) -> Any:
     """Draw for each answer its expected error at several losses, in the plan and one by one."""
     runs = [compare(replace(loss, amount=loss.amount * factor), rows) for factor in _FACTORS]
     amounts = [float(run.loss.amount) for run in runs]
@@ -230,7 +230,7 @@ _MAX_BARS = 40
 
 
 def plan_page(
-    comparison: Comparison, protects: str, strategy: Sequence[Mapping[str, object]]
+    comparison: ComparedPlan, protects: str, strategy: Sequence[Mapping[str, object]]
 ) -> str:
     """Return the page."""
     lines = [

@@ -13,14 +13,14 @@ from tacit.accounting.budget import Budget
 from tacit.accounting.budget import epsilon as unit_loss
 from tacit.arithmetic.exact import Number, positive, show
 from tacit.calls import public
-from tacit.display.card import Card, Shown, Table
+from tacit.display.card import Card, CardTable, Shown
 from tacit.errors import BudgetError, UsageError, did_you_mean
 from tacit.report import Certificate
 from tacit.report.derived import derived_columns
 from tacit.report.text import aggregate_words, protects_line
 from tacit.tables.derived.derive import Earlier, free_errors_of
 from tacit.tables.joint.cell_counts import CellsPart
-from tacit.tables.joint_plans.comparison import Comparison, compared, plan_figure, plan_page
+from tacit.tables.joint_plans.comparison import ComparedPlan, compared, plan_figure, plan_page
 from tacit.tables.joint_plans.merge import Merged
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
@@ -346,7 +346,7 @@ class PlannedQuestions(Shown, ABC):
         protects = protects_line(self._plan.query.unit.describe())
         return plan_page(self._compared(loss_of(epsilon, rho), rows), protects, self._noisy)
 
-    def _compared(self, loss: Budget, rows: int, made: Plan | None = None) -> Comparison:
+    def _compared(self, loss: Budget, rows: int, made: Plan | None = None) -> ComparedPlan:
         queries = [member.query for member in self._plan.members]
         return compared(self._plan, queries, loss, read_rows(rows, "the table"), made)
 
@@ -392,14 +392,14 @@ class PlannedQuestions(Shown, ABC):
         """Return what a notebook displays: what is asked, and what gets noise for it."""
         query = self._plan.query
         rows = [[label, aggregate_words(a.to_json())] for label, a in query.aggregates]
-        parts = [Table(["label", "what is asked"], rows)]
+        parts = [CardTable(["label", "what is asked"], rows)]
         notes = [
             [_shown(one["columns"]), str(one["cells"]), show(Fraction(str(one["share"])))]
             for one in self._noisy
         ]
         if notes:
             head = ["noise is added to counts of", "cells", "share of the loss of the counts"]
-            parts.append(Table(head, notes))
+            parts.append(CardTable(head, notes))
         todo = "nothing is spent yet: .preview(rho=...) shows the errors, .release(...) answers"
         return Card("Plan", protects_line(query.unit.describe()), parts, [todo])
 
@@ -582,7 +582,7 @@ def plan_parts(plan: QuestionPlan) -> PlanParts:
 
 def comparison_of(
     plan: PlannedQuestions, loss: Budget, rows: int, made: Plan | None = None
-) -> Comparison:
+) -> ComparedPlan:
     """Return the errors of a plan next to those of asking one by one."""
     # made: the plan of its question at this loss, where there is one.
     return plan._compared(loss, rows, made)

@@ -15,7 +15,7 @@ import numpy as np
 from tacit.arithmetic.exact import as_fraction, as_integer
 from tacit.arithmetic.mixing import Repeatable
 from tacit.calls import listed, public
-from tacit.display.card import Card, Shown, Table
+from tacit.display.card import Card, CardTable, Shown
 from tacit.errors import UsageError, did_you_mean
 from tacit.expressions.operations import key_reading
 from tacit.tables.release.answer import Answer
@@ -104,7 +104,7 @@ class SyntheticTable(Shown):
         ]
         head = ["label", "cells", "rows off in a cell", "standard error of the answer"]
         title = f"{self.table.num_rows:,} made-up rows of {', '.join(self.table.column_names)}"
-        return Card("Synthetic table", title, [Table(head, rows)], ["post-processing: no cost"])
+        return Card("Synthetic table", title, [CardTable(head, rows)], ["post-processing: no cost"])
 
     def __repr__(self) -> str:
         named = ", ".join(self.table.column_names)

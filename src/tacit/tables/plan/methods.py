@@ -106,7 +106,7 @@ _SURE = 0.01  # the probability of a refusal on the made-up rows up to which a t
 
 
 @dataclass(frozen=True)
-class Choice:
+class MethodChoice:
     """The choice of ``auto``, and the errors that it compared."""
 
     used: TableStatistic  # the aggregate with the method that answers it
@@ -160,7 +160,7 @@ def choose(
     by: bool,
     counted: bool,
     noises: tuple[Noise, Noise],
-) -> Choice:
+) -> MethodChoice:
     """Return the method with the smallest mean absolute error over made-up rows of every shape."""
     requested = aggregate.method
     assert requested is not None
@@ -188,7 +188,7 @@ def choose(
         errors[name], used[name] = error, tried
     best = min(errors, key=lambda name: errors[name])
     shares = shared.loss, noise.loss
-    return Choice(used[best], rows, shares, tuple(errors.items()), tuple(left_out.items()))
+    return MethodChoice(used[best], rows, shares, tuple(errors.items()), tuple(left_out.items()))
 
 
 def _candidates(method: Method) -> Iterator[tuple[str, Method]]:

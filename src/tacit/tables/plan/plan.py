@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from tacit.accounting.budget import Budget, BudgetPart, merged, rounded_up
 from tacit.arithmetic.exact import as_fraction, show
 from tacit.core import Measurement, PureDP, Step, compose
 from tacit.core.losses.distribution import range_of
 from tacit.errors import UsageError, did_you_mean
-from tacit.expressions.expression import Expression, col
+from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.expressions.schema import Schema
 from tacit.mechanisms.partition_selection import (
@@ -27,10 +27,9 @@ from tacit.mechanisms.partition_selection import (
     min_noise_and_thresholds,
     min_threshold,
 )
-from tacit.tables.plan.methods import Choice, choose, local_part
+from tacit.tables.plan.methods import MethodChoice, choose, local_part
 from tacit.tables.plan.query import Query
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.query.joins import Join
 from tacit.tables.query.keys import no_groups
 from tacit.tables.query.requests import Request
 from tacit.tables.statistics.base import (
@@ -114,43 +113,7 @@ def error_of_mean(errors: Sequence[float], noises: Sequence[Noise]) -> float:
 _T = TypeVar("_T")
 
 
-class Asked(Protocol):
-    """Interface of the rows that a question is about."""
-
-    @property
-    def schema(self) -> Schema:
-        """The columns of the source."""
-
-    @property
-    def columns(self) -> Schema:
-        """The columns with the derived ones."""
-
-    @property
-    def unit(self) -> OneRowEach | PersonUnit:
-        """The protected unit."""
-
-    @property
-    def joins(self) -> Sequence[Join]:
-        """Other tables whose columns are next to those of the source."""
-
-    @property
-    def where(self) -> Sequence[Expression]:
-        """Filters, all of which must hold."""
-
-    @property
-    def derived(self) -> Sequence[tuple[str, Expression]]:
-        """Columns computed from each row, by name."""
-
-    @property
-    def aggregates(self) -> Sequence[tuple[str, TableStatistic]]:
-        """The aggregates, by label."""
-
-    @property
-    def inner(self) -> Asked | None:
-        """The rows that people are made of, where there is one row a person."""
-
-
-def chain_of_rows(request: Asked) -> Any:
+def chain_of_rows(request: Query) -> Any:
     """Return the chain from the table to the rows that a question is about, or its space alone."""
     if request.inner is None:
         kinds = {name: column.kind for name, column in request.schema.items()}
@@ -491,7 +454,7 @@ class Plan:
     def _counted(self) -> bool:
         return any(a.joins is CountingPart for _, a in self.query.aggregates)
 
-    def choice(self, aggregate: TableStatistic) -> Choice:
+    def choice(self, aggregate: TableStatistic) -> MethodChoice:
         """Return what ``auto`` chooses, as if every such aggregate had a part of its own."""
         grids = (
             self._grid(aggregate, aggregate.bits),

@@ -14,7 +14,7 @@ from tacit.accounting.budget import Budget, share
 from tacit.accounting.ledger import Ledger
 from tacit.arithmetic.exact import show
 from tacit.calls import calls_inside, public
-from tacit.display.card import Card, Share, Shares, Shown, Table
+from tacit.display.card import Card, CardTable, Share, Shares, Shown
 from tacit.errors import DataSourceWarning, UsageError, WeakGuaranteeWarning, need
 from tacit.expressions.expression import Expression, col
 from tacit.expressions.operations import as_keys, read_as, readings_in, with_readings
@@ -269,7 +269,7 @@ class Preview(Shown):
         if self.threshold is not None:
             notes.append(f"a key is released where its noisy count of people is {self.threshold}+")
         notes += [*self.notes, *([self.weak] if self.weak else [])]
-        parts: list[Table | Shares] = [Table(list(table), rows, names=2)]
+        parts: list[CardTable | Shares] = [CardTable(list(table), rows, names=2)]
         if self.remaining.covers(self.cost):
             parts.append(self._bar())
         return Card("Preview: nothing is spent yet", self.protects, parts, notes)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tacit.tables.export import Column, csv_text
+from tacit.tables.export import ExportColumn, csv_text
 
 # Source: W3C, *Metadata Vocabulary for Tabular Data* and *Model for Tabular Data and Metadata on
 # the Web*, 2015.
@@ -32,7 +32,7 @@ _LONG = {
 
 def csvw(
     url: str,
-    columns: Sequence[Column],
+    columns: Sequence[ExportColumn],
     groups: int,
     *,
     labels: Sequence[str],
@@ -68,7 +68,7 @@ def csvw(
     return csv_text(written, escape_formulas=False), text + "\n"
 
 
-def _null(column: Column) -> str:
+def _null(column: ExportColumn) -> str:
     """Return the text of a missing cell, which no cell has: an empty one where it can be."""
     # The quotation marks of an empty text are lost in every reader.
     texts = {str(value) for value in column.values if value is not None}
@@ -78,13 +78,13 @@ def _null(column: Column) -> str:
     return null
 
 
-def _written(column: Column, null: str) -> Column:
+def _written(column: ExportColumn, null: str) -> ExportColumn:
     if column.number:
         values = [_lexical(value) for value in column.values]
-        return Column(column.name, values, False)
+        return ExportColumn(column.name, values, False)
     if null:
         values = [null if value is None else value for value in column.values]
-        return Column(column.name, values, False)
+        return ExportColumn(column.name, values, False)
     return column
 
 
@@ -95,7 +95,7 @@ def _lexical(value: Any) -> Any:
     return value
 
 
-def _datatype(column: Column) -> Any:
+def _datatype(column: ExportColumn) -> Any:
     types = {type(value) for value in column.values if value is not None}
     if types == {int}:
         return "integer"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from tacit.errors import UsageError, did_you_mean
-from tacit.tables.export import Statistic, distinct_names
+from tacit.tables.export import ExportStatistic, distinct_names
 
 # SDMX, JSON-stat and PC-Axis are arrangements of one cube.  It is made of released numbers, public
 # keys and metadata; nothing here reads a row.
@@ -86,7 +86,7 @@ class Cube:
 def cube_of(
     by: Sequence[str],
     keys: Sequence[Sequence[Any]],
-    statistics: Sequence[Statistic],
+    statistics: Sequence[ExportStatistic],
     *,
     labels: Sequence[str] | None = None,
     key_labels: Mapping[str, Mapping[Any, str]] | None = None,
@@ -97,7 +97,7 @@ def cube_of(
 ) -> Cube:
     """Return the cube of an answer.
 
-    >>> n = Statistic("n", {"value": [5], "standard_error": [1.5], "low": [2], "high": [8]})
+    >>> n = ExportStatistic("n", {"value": [5], "standard_error": [1.5], "low": [2], "high": [8]})
     >>> cube = cube_of(["site"], [["01"]], [n])
     >>> [(one.name, one.codes) for one in cube.dimensions], cube.cells[0].value
     ([('site', ('01',)), ('statistic', ('n',))], 5)
@@ -138,7 +138,9 @@ def cube_of(
     return Cube(tuple(dimensions), tuple(cells), title, tuple(about), facts or {})
 
 
-def _chosen(statistics: Sequence[Statistic], labels: Sequence[str] | None) -> list[Statistic]:
+def _chosen(
+    statistics: Sequence[ExportStatistic], labels: Sequence[str] | None
+) -> list[ExportStatistic]:
     known = {one.label: one for one in statistics}
     if isinstance(labels, str):
         raise UsageError(f"labels is a list: labels=[{labels!r}]")
@@ -148,7 +150,7 @@ def _chosen(statistics: Sequence[Statistic], labels: Sequence[str] | None) -> li
     return [known[label] for label in dict.fromkeys(labels or known)]
 
 
-def _bins(chosen: Sequence[Statistic]) -> list[str]:
+def _bins(chosen: Sequence[ExportStatistic]) -> list[str]:
     """Return the bins that all labels have; none where they have one number per group."""
     shapes: dict[tuple[str, ...], list[str]] = {}
     for one in chosen:
@@ -212,7 +214,7 @@ def distinct_labels(labels: Sequence[str], codes: Sequence[str]) -> list[str]:
     return list(made)
 
 
-def _cell(one: Statistic, index: int, bin_index: int | None) -> Cell:
+def _cell(one: ExportStatistic, index: int, bin_index: int | None) -> Cell:
     def number(part: str) -> Any:
         cell: Any = one.column[part][index]
         if bin_index is not None:

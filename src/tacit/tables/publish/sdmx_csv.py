@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, get_args
 
 from tacit.errors import UsageError, did_you_mean, shown_value
-from tacit.tables.export import Column, csv_text
+from tacit.tables.export import ExportColumn, csv_text
 from tacit.tables.publish.cube import Cube, State
 
 # Sources: SDMX Technical Working Group, *SDMX-CSV data message field guide*, versions 1.0 and 2.0;
@@ -59,23 +59,23 @@ def sdmx_csv(
     if names:
         columns.insert(2, _same("STRUCTURE_NAME", cube.title, rows))
 
-    def add(column: Column, name: str, cells: Sequence[object]) -> None:
+    def add(column: ExportColumn, name: str, cells: Sequence[object]) -> None:
         columns.append(column)
         if names:
-            columns.append(Column(_free(name, columns), list(cells), False))
+            columns.append(ExportColumn(_free(name, columns), list(cells), False))
 
     empty = [""] * len(rows)
     for name, value in given.items():
         add(_same(name, value, rows), name.capitalize(), empty)
     for i, (name, one) in enumerate(zip(components, cube.dimensions, strict=True)):
         add(
-            Column(name, [one.codes[key[i]] for key, _ in rows], False),
+            ExportColumn(name, [one.codes[key[i]] for key, _ in rows], False),
             one.column or one.name,
             [one.labels[key[i]] for key, _ in rows],
         )
     # An empty cell means that a message does not report the value; NaN, that it is missing.
     values = ["NaN" if cell.value is None else cell.value for _, cell in rows]
-    add(Column("OBS_VALUE", values, False), "Observation value", empty)
+    add(ExportColumn("OBS_VALUE", values, False), "Observation value", empty)
     for name, words, cells in (
         ("OBS_STATUS", "Observation status", [status for status, _ in states]),
         ("CONF_STATUS", "Confidentiality status", [status for _, status in states]),
@@ -85,7 +85,8 @@ def sdmx_csv(
         ("COMMENT_DSET", "Comment on the data set", [cube.note] * len(rows)),
     ):
         coded = [STATUS_NAMES.get(str(cell), "") for cell in cells]
-        add(Column(name, list(cells), False), words, coded if name.endswith("STATUS") else empty)
+        named = coded if name.endswith("STATUS") else empty
+        add(ExportColumn(name, list(cells), False), words, named)
     return csv_text(columns, escape_formulas=False)
 
 
@@ -93,11 +94,11 @@ def _keys(cube: Cube) -> Iterable[tuple[int, ...]]:
     return itertools.product(*(range(len(one.codes)) for one in cube.dimensions))
 
 
-def _same(name: str, value: str, rows: Sequence[object]) -> Column:
-    return Column(name, [value] * len(rows), False)
+def _same(name: str, value: str, rows: Sequence[object]) -> ExportColumn:
+    return ExportColumn(name, [value] * len(rows), False)
 
 
-def _free(name: str, columns: Sequence[Column]) -> str:
+def _free(name: str, columns: Sequence[ExportColumn]) -> str:
     taken = {column.name for column in columns}
     while name in taken:
         name += " "

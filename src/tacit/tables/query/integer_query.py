@@ -159,7 +159,7 @@ def _in_order(numbers: Any, weights: Any, cells: int) -> list[Any]:
 _MAX_CACHED = 64  # the SQL of the values of this many requests is remembered
 
 
-class Query:
+class IntegerQuery:
     """Rows of a source that a filter keeps, in groups, with the unit of privacy."""
 
     # All of it is checked here, on names and kinds alone; once made, no value in the data can make
@@ -506,11 +506,11 @@ _MAX_PARTS = 1 << 12
 
 
 class PartedQuery:
-    """A :class:`~tacit.tables.query.integer_query.Query` within the memory of its engine."""
+    """A :class:`~tacit.tables.query.integer_query.IntegerQuery` within the memory of its engine."""
 
     def __init__(self, source: Source, unit: OneRowEach | PersonUnit, **options: Any) -> None:
         self._source = source
-        self._part = partial(Query, source, unit, **options)
+        self._part = partial(IntegerQuery, source, unit, **options)
         self._undivided = self._part()
         self._divisible = isinstance(unit, PersonUnit) and source.engine.dialect.part is not None
         self._min_parts = 1
@@ -518,7 +518,7 @@ class PartedQuery:
         self.tables = self._undivided.tables
 
     def run(self, requests: Sequence[Request]) -> ExactAggregates:
-        """Answer requests exactly; see :meth:`~tacit.tables.query.integer_query.Query.run`."""
+        """Answer requests exactly; see :meth:`IntegerQuery.run`."""
         groups = len(self._undivided.keys or ())
         distinct = [r for r in requests if isinstance(r, Distinct)]
         counts_of_values = (
@@ -528,7 +528,7 @@ class PartedQuery:
         counted = People if groups > 1 else ()
         drawn = any(isinstance(r, counted) or type(r) not in _WEIGHTED for r in requests)
 
-        def answer(query: Query) -> dict[Request, Any]:
+        def answer(query: IntegerQuery) -> dict[Request, Any]:
             exact = query.run(requests)
             return {request: exact.of(request) for request in requests}
 
@@ -539,14 +539,14 @@ class PartedQuery:
 
     def check(self, request: Request) -> None:
         """Raise if a request is invalid."""
-        # See :meth:`~tacit.tables.query.integer_query.Query.check`.
+        # See :meth:`~tacit.tables.query.integer_query.IntegerQuery.check`.
         self._undivided.check(request)
 
     def people_by_key(self, shown: Sequence[tuple[Any, ...]] = ()) -> dict[tuple[Any, ...], int]:
         """Count people by key, without those keys that are shown already."""
-        # See :meth:`~tacit.tables.query.integer_query.Query.people_by_key`.
+        # See :meth:`~tacit.tables.query.integer_query.IntegerQuery.people_by_key`.
 
-        def answer(query: Query) -> dict[tuple[Any, ...], int]:
+        def answer(query: IntegerQuery) -> dict[tuple[Any, ...], int]:
             return query.people_by_key(shown)
 
         return self._added(answer, _add_counts, _DRAWN_BYTES)  # type: ignore[no-any-return]
@@ -585,7 +585,7 @@ class PartedQuery:
             need = max(need, -(-rows * _CELL_BYTES // half))
         return min(1 << max(need - 1, 0).bit_length(), _MAX_PARTS)
 
-    def _queries(self, parts: int) -> Iterator[Query]:
+    def _queries(self, parts: int) -> Iterator[IntegerQuery]:
         for number in range(parts):
             query = self._part(part=(number, parts))
             try:

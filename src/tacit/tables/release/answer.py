@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tacit import plotting
 from tacit.accounting import Entry, Ledger
 from tacit.accounting.budget import Budget
 from tacit.arithmetic.exact import as_fraction, show
 from tacit.calls import instead, public
-from tacit.display.card import Card, Pictures, Shown, Table
+from tacit.display.card import Card, CardTable, Pictures, Shown
 from tacit.errors import UsageError, did_you_mean
 from tacit.expressions.expression import Expression
 from tacit.report import Certificate, issue
@@ -20,7 +20,7 @@ from tacit.report.certificate import deriving
 from tacit.report.derived import Formula, derived_words
 from tacit.report.page import answers
 from tacit.report.text import DERIVED, answer_words, column_note, protects_line
-from tacit.tables.export import Released, Statistic
+from tacit.tables.export import ExportStatistic, Released
 from tacit.tables.publish.publications import Publications
 from tacit.tables.statistics.base import statistic_named
 
@@ -126,34 +126,7 @@ _WIDTH = 4.7  # inches a panel
 _LINE = 0.27  # inches a group
 
 
-class DrawnAnswer(Protocol):
-    """Interface of an answer that has a plot."""
-
-    @property
-    def keys(self) -> Sequence[tuple[Any, ...]]:
-        """The groups."""
-
-    @property
-    def labels(self) -> Iterable[str]:
-        """The question."""
-
-    @property
-    def by(self) -> Sequence[str]:
-        """The columns of the groups."""
-
-    @property
-    def about(self) -> Mapping[str, str]:
-        """The declaration of the column of a label, in words."""
-
-    @property
-    def column_of(self) -> Mapping[str, str]:
-        """The column of a label, where it has one."""
-
-    def column(self, label: str) -> Mapping[str, Any]:
-        """Return what was released under a label."""
-
-
-def answer_figure(answer: DrawnAnswer) -> Any:
+def answer_figure(answer: Answer) -> Any:
     """Draw every label of an answer with its 95% intervals."""
     # A label with one value per group is a panel with the groups from top to bottom: bars for
     # amounts, points for means, quantiles and the like.  A histogram is a panel of bins for every
@@ -208,7 +181,7 @@ class _Panel:
         self.limits: tuple[float, float] | None = None
 
 
-def _panels(answer: DrawnAnswer, label: str, groups: list[str]) -> list[_Panel]:
+def _panels(answer: Answer, label: str, groups: list[str]) -> list[_Panel]:
     column = answer.column(label)
     of = answer.column_of.get(label, "")
     kind = str(column["kind"]).replace("_", " ") + (f" of {of}" if of else "")
@@ -248,7 +221,7 @@ def _counts_groups(kind: str) -> bool:
     return kind != DERIVED and statistic_named(kind).amount and not statistic_named(kind).fields
 
 
-def _state_sizes(answer: DrawnAnswer, panels: Sequence[_Panel]) -> None:
+def _state_sizes(answer: Answer, panels: Sequence[_Panel]) -> None:
     """Give the panels of other labels the sizes of the groups, where they were released."""
     counted = [label for label in answer.labels if _counts_groups(answer.column(label)["kind"])]
     if not counted:
@@ -441,7 +414,7 @@ class Answer(Publications, Shown):
         """The aggregates, by label."""
         return tuple(self._columns)
 
-    def column(self, label: str) -> dict[str, list[Released]]:
+    def column(self, label: str) -> dict[str, Any]:
         """Return value, standard_error, low and high of a label, each a list over the groups.
 
         Args:
@@ -452,7 +425,7 @@ class Answer(Publications, Shown):
         """
         if label not in self._columns:
             raise UsageError(f"there is no answer {label!r}; {did_you_mean(label, self._columns)}")
-        column: dict[str, list[Released]] = self._columns[label]
+        column: dict[str, Any] = self._columns[label]
         return column
 
     def value(self, label: str, *key: object) -> Released:
@@ -465,7 +438,8 @@ class Answer(Publications, Shown):
         Raises:
             UsageError: no such label or group.
         """
-        return self.column(label)["value"][self._index_of(key)]
+        value: Released = self.column(label)["value"][self._index_of(key)]
+        return value
 
     def interval(self, label: str, *key: object) -> tuple[Released, Released]:
         """Return the 95% interval of a label, which covers in 95 of 100 releases.
@@ -499,12 +473,12 @@ class Answer(Publications, Shown):
             raise UsageError(f"there is no group {key}; name one by {named}")
         return self.keys.index(tuple(key))
 
-    def statistics(self) -> Sequence[Statistic]:
+    def statistics(self) -> Sequence[ExportStatistic]:
         """Return what was released, by label, with the edges of histograms."""
         aggregates = dict(self._query["aggregates"])
         edges = {label: aggregates.get(label, {}).get("edges") for label in self._columns}
         return [
-            Statistic(label, column, edges[label] and [_plain(edge) for edge in edges[label]])
+            ExportStatistic(label, column, edges[label] and [_plain(edge) for edge in edges[label]])
             for label, column in self._columns.items()
         ]
 
@@ -566,7 +540,7 @@ class Answer(Publications, Shown):
                 key + [_cell(self._columns[label], (index,)) for label in plain]
                 for index, key in enumerate(names)
             ]
-            parts.append(Table([*by, *plain], rows, names=len(by)))
+            parts.append(CardTable([*by, *plain], rows, names=len(by)))
         for label in self.labels:
             column = self._columns[label]
             if label in plain:
@@ -577,7 +551,7 @@ class Answer(Publications, Shown):
                 for i, name in enumerate(column["bins"])
             ]
             each, _ = answer_words(str(column["kind"])).each
-            parts.append(Table([*by, each, label], rows, names=len(by) + 1))
+            parts.append(CardTable([*by, each, label], rows, names=len(by) + 1))
         groups = f"{len(names)} group{'' if len(names) == 1 else 's'}"
         paid = "replayed from the ledger, at no cost" if self.replayed else f"cost {self.cost!r}"
         notes = [f"{label}: {about}" for label, about in self.about.items()]

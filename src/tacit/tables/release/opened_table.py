@@ -24,7 +24,7 @@ from tacit.tables.query.joins import (
     person_pair,
     read_public,
 )
-from tacit.tables.release.release import Collector, PlanCache, ValidatedPlans
+from tacit.tables.release.release import PlanCache, PlanRunner, ValidatedPlans
 
 # A table of a declared data set that another one may be joined with.
 
@@ -185,7 +185,7 @@ class OpenedTable:
         )
         self.called = options.get("name")
         self._source = open_source(opened, **options)
-        self._collector = Collector(self._source)
+        self._collector = PlanRunner(self._source)
         self.plans, self.validated = PlanCache(), ValidatedPlans()
         self.others: Mapping[str, OtherTable] = {}
         self.joined: dict[Any, Any] = {}
@@ -196,7 +196,7 @@ class OpenedTable:
         return self._source
 
     @property
-    def collector(self) -> Collector:
+    def collector(self) -> PlanRunner:
         """The queries of the table, and their cache."""
         return self._collector
 
@@ -213,7 +213,7 @@ class OpenedTable:
         self.joined, self.validated = {}, ValidatedPlans()
         # An engine that another thread still reads is closed when that thread releases it.
         if fresh is not self._source:
-            self._source, self._collector = fresh, Collector(fresh)
+            self._source, self._collector = fresh, PlanRunner(fresh)
         return fresh
 
     def beside(self, made: OpenedTable) -> OpenedTable:
@@ -244,7 +244,7 @@ class SharedTable(OpenedTable):
         return self._table.source
 
     @property
-    def collector(self) -> Collector:
+    def collector(self) -> PlanRunner:
         """The queries of the table, and their cache."""
         return self._table.collector
 
@@ -332,7 +332,7 @@ class JoinedTable(OpenedTable):
         return self._at(self._base.source)[0]
 
     @property
-    def collector(self) -> Collector:
+    def collector(self) -> PlanRunner:
         """The queries of the join, and their cache."""
         return self._at(self._base.source)[1]
 
@@ -340,12 +340,12 @@ class JoinedTable(OpenedTable):
         """Return the join of the table, opened after this was called."""
         return self._at(self._base.reopen())[0]
 
-    def _at(self, base: Source) -> tuple[Source, Collector]:
+    def _at(self, base: Source) -> tuple[Source, PlanRunner]:
         """Return the join of the table as it was opened then, and its collector."""
         with self._lock:
             if self._of is not base:
                 made = self._made(base)
-                self._of, self._current = base, (made, Collector(made))
+                self._of, self._current = base, (made, PlanRunner(made))
             return self._current
 
     def _made(self, base: Source) -> Source:

@@ -72,7 +72,7 @@ P = TypeVar("P", bound=_Priced)
 P_co = TypeVar("P_co", bound=_Priced, covariant=True)
 
 
-class Asked(Protocol[P_co]):
+class PricedQuestion(Protocol[P_co]):
     """A question at its price."""
 
     @property
@@ -136,7 +136,7 @@ class PlanCache:
         self._plans: dict[str, tuple[Schema | None, str, Budget, Any]] = {}
         self._lock = Lock()
 
-    def of(self, key: str, question: Asked[P], granted: Budget) -> P:
+    def of(self, key: str, question: PricedQuestion[P], granted: Budget) -> P:
         """Return the plan of what is asked, whose key is its identity, for what is granted."""
         name, schema = question.family or key, question.query.source_schema
         of, known, spent, plan = self._plans.get(name, (None, "", granted, None))
@@ -183,7 +183,7 @@ class Charge(Generic[P]):
     """A question at its price."""
 
     ledger: Ledger
-    question: Asked[P]  # the question, with what it may spend
+    question: PricedQuestion[P]  # the question, with what it may spend
     plans: PlanCache  # those that were made recently for the same table
 
     @cached_property
@@ -271,7 +271,7 @@ QueryCharge: TypeAlias = Charge[Plan]  # a query of a table at its price
 _MAX_COLLECTED = 8  # how many questions' bounded tables stay in the engine for the next one
 
 
-class Collector:
+class PlanRunner:
     """Runs plans on a source, and keeps what bounding people cost for the next question."""
 
     # Threads may share one.  The tables of a query are dropped once no one holds the query: neither
@@ -323,7 +323,7 @@ class Collector:
 class Exact:
     """The exact answers of a plan: not private, never shown, gone with the release."""
 
-    def __init__(self, collector: Collector, plan: Plan) -> None:
+    def __init__(self, collector: PlanRunner, plan: Plan) -> None:
         self._collector = collector
         self._plan = plan
         self._people: PeopleOfKeys | None = None
@@ -469,7 +469,7 @@ def _planner_of(source: Source, plan: Plan, again: bool = False) -> Callable[[st
 def dry_run(source: Source, plan: Plan, *, again: bool = False) -> None:
     """Carry a plan out up to the noise, on no rows."""
     planner = _planner_of(source, plan, again)
-    collector = Collector(without_rows(source) if planner is None else _planned(source, planner))
+    collector = PlanRunner(without_rows(source) if planner is None else _planned(source, planner))
     keys = plan.query.keys
     requests = requests_of(plan)
     whole = collector.query(plan.query, keys)  # each of the keys is examined, and none asked for

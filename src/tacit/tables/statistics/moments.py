@@ -145,7 +145,7 @@ def bernstein(moments: Any, cells: int, degree: int, missing: bool) -> list[int]
 
 
 @dataclass(frozen=True)
-class Moments:
+class NoisyMoments:
     """What a noisy vector of Bernstein sums says, group by group."""
 
     noisy: Array  # shape (groups, degree + 1), and one column more for missing rows if there is one
@@ -519,10 +519,10 @@ class MomentsPart(CountingPart):
             Fraction(noise.rows), Fraction(1, noise.one * self.grid.cells**self.degree)
         )
 
-    def _moments(self, noisy: NDArray[np.float64], noise: Noise, level: float) -> Moments:
+    def _moments(self, noisy: NDArray[np.float64], noise: Noise, level: float) -> NoisyMoments:
         low, high = self.bounds
         distribution = self.distribution(noise)
-        return Moments(
+        return NoisyMoments(
             noisy, distribution, float(low), float(high), self.degree, self.missing, level
         )
 

@@ -13,7 +13,7 @@ from support.service.clinic import FAST, write_clinic
 from support.service.pages import browser
 from tacit import local
 from tacit.service.settings import Settings
-from tacit.service.web.state import State
+from tacit.service.web.state import ServiceState
 
 START = datetime(2026, 3, 1, tzinfo=UTC).timestamp()
 SETTINGS = (
@@ -58,7 +58,7 @@ def clock() -> Clock:
 @pytest.fixture
 def client(tmp_path: Path, clock: Clock) -> Iterator[Client]:
     folder = write_clinic(tmp_path, SETTINGS)
-    with running(State(Settings.load(folder), clock)) as client:
+    with running(ServiceState(Settings.load(folder), clock)) as client:
         yield client
 
 
@@ -88,7 +88,7 @@ def test_a_dashboard_of_whole_numbers_asks_what_they_count(tmp_path: Path, clock
     folder = write_clinic(tmp_path, SETTINGS)
     declared = (folder / "visits.toml").read_text()
     (folder / "visits.toml").write_text(declared.replace('kind = "float"', 'kind = "integer"'))
-    with running(State(Settings.load(folder), clock)) as client:
+    with running(ServiceState(Settings.load(folder), clock)) as client:
         ada = browser(client, "analyst", name="ada")
         assert "days since 1970" in ada.get("/datasets/visits/count").text
         form = {**FORM, "column": "cost", "start": "1970-01-01", "every": "1w", "periods": "100"}
@@ -170,7 +170,7 @@ def test_a_mean_and_answers_that_are_looked_for(client: Client) -> None:
 @pytest.mark.full
 def test_a_reviewer_decides_on_a_dashboard(tmp_path: Path, clock: Clock) -> None:
     folder = write_clinic(tmp_path, FAST + "approval = true\n")
-    with running(State(Settings.load(folder), clock)) as client:
+    with running(ServiceState(Settings.load(folder), clock)) as client:
         ada, rita = browser(client, "analyst", name="ada"), browser(client, "reviewer", name="rita")
         where = ada.post("/datasets/visits/count", **FORM, action="begin").headers["location"]
         assert "A reviewer decides first" in ada.get(where).text

@@ -12,7 +12,7 @@ import pytest
 from support.service.client import Client, running
 from support.service.clinic import FAST, write_clinic
 from tacit.service.settings import Settings
-from tacit.service.web.state import State
+from tacit.service.web.state import ServiceState
 
 START = datetime(2026, 3, 1, tzinfo=UTC).timestamp()
 HOURLY = {
@@ -32,8 +32,8 @@ class Clock:
         return self.now
 
 
-def opened(folder: Path, clock: Clock) -> State:
-    return State(Settings.load(folder), clock)
+def opened(folder: Path, clock: Clock) -> ServiceState:
+    return ServiceState(Settings.load(folder), clock)
 
 
 @pytest.fixture

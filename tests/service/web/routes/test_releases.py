@@ -219,7 +219,7 @@ def test_json_that_python_alone_reads_is_no_number(client: Client, ada: str) -> 
 def test_a_failure_in_the_engine_is_shown_at_the_tick_without_its_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tacit.tables.release.release import Collector
+    from tacit.tables.release.release import PlanRunner
 
     def fail(*_: object) -> None:
         raise ValueError("ada has HIV")
@@ -227,7 +227,7 @@ def test_a_failure_in_the_engine_is_shown_at_the_tick_without_its_words(
     with running(hosted_clinic(tmp_path)) as client:
         token = client.token("analyst", "visits")
         with monkeypatch.context() as patched:
-            patched.setattr(Collector, "collect", fail)
+            patched.setattr(PlanRunner, "collect", fail)
             result = released(client, token)
         assert result["state"] == "failed"
         assert result["error"]["code"] == "internal"

@@ -23,9 +23,9 @@ from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.expressions.timeline import Timeline
 from tacit.tables.open_source import open_source
-from tacit.tables.plan.query import Query as Asked
+from tacit.tables.plan.query import IntegerQuery as Asked
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Bins, Cells, Distinct, Moments, Rows
 from tacit.tables.streaming.periods import CountsOverTime, counts_of_periods
 
@@ -136,13 +136,13 @@ def answers(source, kind, keys):
     }
     found = {}
     for name, request in asked.items():
-        found[name] = _fate(lambda r=request: Query(source, OneRowEach()).run([r]).of(r))
+        found[name] = _fate(lambda r=request: IntegerQuery(source, OneRowEach()).run([r]).of(r))
     for name, where in conditions.items():
         found[name] = _fate(
-            lambda w=where: Query(source, OneRowEach(), where=w).run([Rows()]).of(Rows())
+            lambda w=where: IntegerQuery(source, OneRowEach(), where=w).run([Rows()]).of(Rows())
         )
     found["groups"] = _fate(
-        lambda: Query(source, OneRowEach(), by={"x": X}, keys=keys).run([Rows()]).of(Rows())
+        lambda: IntegerQuery(source, OneRowEach(), by={"x": X}, keys=keys).run([Rows()]).of(Rows())
     )
     found["periods"] = _fate(lambda: _periods(source, kind))
     return found
@@ -223,9 +223,9 @@ def test_categories_that_say_nothing_are_refused_by_their_type(cells):
         found = answers(source, "text", ["a"])
         assert found.pop("is_null") == "[0]"  # whether a cell is there is known of every type
         assert not any(found.values())
-        assert Query(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [4]
+        assert IntegerQuery(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [4]
         with pytest.raises(UsageError, match=r"the column 'x' (has a type|holds intervals)"):
-            Query(source, OneRowEach(), by={"x": X}, keys=["(-1, 1]"])
+            IntegerQuery(source, OneRowEach(), by={"x": X}, keys=["(-1, 1]"])
 
 
 # Every type of the DuckDB that is installed, met on purpose: a new one fails here first.
@@ -267,7 +267,7 @@ def all_types(request):
 
 
 def ask(source, request, unit=None, **way):
-    found = Query(source, unit or OneRowEach(), **way).run([request]).of(request)
+    found = IntegerQuery(source, unit or OneRowEach(), **way).run([request]).of(request)
     return np.asarray(found).tolist()
 
 

@@ -45,7 +45,7 @@ from tacit.tables.engines.duckdb.parquet import (
 from tacit.tables.open_source import Source, open_source
 from tacit.tables.open_source import open_source as instance_open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Moments, Rows
 
 
@@ -55,7 +55,7 @@ def write(path, rows=1, **columns):
 
 
 def count(source, where):
-    return int(Query(source, OneRowEach(), where=where).run([Rows()]).of(Rows())[0])
+    return int(IntegerQuery(source, OneRowEach(), where=where).run([Rows()]).of(Rows())[0])
 
 
 def test_footers_that_do_not_fit_into_memory_are_refused_unread(tmp_path, monkeypatch):
@@ -393,10 +393,10 @@ def test_statistics_that_are_wrong_change_nothing(tmp_path):
                 moments = Moments(x, grid)
                 for unit in (OneRowEach(), PersonUnit("p", 2), PersonUnit("x", 3)):
                     asked = {"by": {"p": col("p")}, "keys": [1, 2]}
-                    whole = Query(source, unit).run([moments]).of(moments)[0]
+                    whole = IntegerQuery(source, unit).run([moments]).of(moments)[0]
                     assert whole[0] == 3 * unit.one
                     assert whole[2] == 3 * unit.one * grid.offset(true)
-                    Query(source, unit, **asked).run([Rows(), moments])
+                    IntegerQuery(source, unit, **asked).run([Rows(), moments])
 
 
 @pytest.mark.few(3)
@@ -414,7 +414,7 @@ def test_a_filter_of_a_relation_compares_each_cell(tmp_path, most):
             ("x <= 50", 1 + (most <= 50)),
         ):
             with open_source(read.filter(test)) as source:
-                found = Query(source, OneRowEach()).run([Rows()]).of(Rows()).tolist()
+                found = IntegerQuery(source, OneRowEach()).run([Rows()]).of(Rows()).tolist()
             assert found == [expected], (most, test)
 
 
@@ -624,7 +624,7 @@ def test_a_sound_file_beyond_the_memory_limit_is_not_called_damaged(tmp_path):
         open_source(path, memory_limit="1MB") as source,
         pytest.raises(DataSourceError, match="raise memory_limit") as caught,
     ):
-        Query(source, OneRowEach()).run([Rows()])
+        IntegerQuery(source, OneRowEach()).run([Rows()])
     assert SECRET not in "".join(traceback.format_exception(caught.value, chain=True))
     assert caught.value.__context__ is None
 
@@ -681,7 +681,7 @@ def test_people_are_grouped_by_an_array_no_longer_than_the_table(tmp_path):
     with open_source(path) as own, open_source(connection, "t") as given:
         for source in (own, given):
             moments = Moments(col("x"), Grid.for_bounds(0, 2, whole=True))
-            answer = Query(source, PersonUnit("p", rows=1)).run([moments]).of(moments)
+            answer = IntegerQuery(source, PersonUnit("p", rows=1)).run([moments]).of(moments)
             found.append((source.engine.rows(asked)[0][0], answer.tolist()))
     assert [int(bits) for bits, _ in found] == [14, 12]
     assert found[0][1] == found[1][1]

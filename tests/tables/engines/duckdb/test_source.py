@@ -24,7 +24,7 @@ from tacit.expressions.grid import Grid
 from tacit.tables.engines.duckdb.frames import cell_text
 from tacit.tables.open_source import open_source
 from tacit.tables.privacy_unit import OneRowEach
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Moments, Rows
 
 GRID = Grid.for_bounds(0, 100)
@@ -39,9 +39,9 @@ def test_declared_kinds_make_misfits_missing_and_drop_no_row(tmp_path):
     path.write_text(f"age,sex\n31,f\n{SECRET},m\n1e999,f\n")
     with open_source(path) as source:
         assert source.columns["age"] == "undeclared"
-        undeclared = Query(source, OneRowEach()).run([Rows(), AGE])
+        undeclared = IntegerQuery(source, OneRowEach()).run([Rows(), AGE])
     with open_source(path, types={"age": "float"}) as source:
-        found = Query(source, OneRowEach()).run([Rows(), AGE])
+        found = IntegerQuery(source, OneRowEach()).run([Rows(), AGE])
         assert found.of(Rows()).tolist() == [3]
         assert found.of(AGE)[0][:2].tolist() == [1, 2]
         assert found.of(AGE).tolist() == undeclared.of(AGE).tolist()
@@ -49,7 +49,7 @@ def test_declared_kinds_make_misfits_missing_and_drop_no_row(tmp_path):
         open_source(path, types={"age": "text"}) as source,
         pytest.raises(UsageError, match="needs numbers"),
     ):
-        Query(source, OneRowEach()).run([AGE])
+        IntegerQuery(source, OneRowEach()).run([AGE])
     with pytest.raises(UsageError, match="did you mean 'age'"):
         open_source(path, types={"agee": "float"})
 
@@ -111,7 +111,7 @@ def test_a_pipe_that_takes_the_place_of_a_file_is_not_waited_for(tmp_path):
         path.unlink()
         os.mkfifo(path)
         with pytest.raises(DataSourceError, match="could not be read to its end"):
-            Query(source, OneRowEach()).run([AGE])
+            IntegerQuery(source, OneRowEach()).run([AGE])
 
 
 def test_a_folder_that_goes_while_it_is_looked_through(tmp_path, monkeypatch):
@@ -138,7 +138,7 @@ def test_a_file_that_breaks_later_tells_nothing(tmp_path):
     with open_source(path) as source:
         path.write_bytes(path.read_bytes()[:40] + SECRET.encode())
         with pytest.raises(DataSourceError) as caught:
-            Query(source, OneRowEach()).run([AGE])
+            IntegerQuery(source, OneRowEach()).run([AGE])
     assert SECRET not in "".join(traceback.format_exception(caught.value, chain=True))
     assert caught.value.__context__ is None
 
@@ -176,7 +176,7 @@ def test_one_odd_cell_moves_no_other(odd, place):
     column = pd.Series(cells, dtype=object)
     with open_source(pd.DataFrame({"age": column})) as source:
         assert source.columns == {"age": "undeclared"}
-        found = Query(source, OneRowEach()).run([Rows(), FRAMES_AGE])
+        found = IntegerQuery(source, OneRowEach()).run([Rows(), FRAMES_AGE])
     assert found.of(Rows()).tolist() == [1000]
     present, missing, total, _ = found.of(FRAMES_AGE)[0].tolist()
     assert present + missing == 1000
@@ -224,13 +224,15 @@ def test_the_types_of_columns_decide_and_an_unknown_one_hinders_no_other():
     for frame in (FRAME, FRAME.iloc[:0], FRAME.iloc[::-1]):
         with open_source(frame) as source:
             assert source.columns == kinds
-            found = Query(source, OneRowEach(), where=col("year") > 2000).run([Rows(), FRAMES_AGE])
+            found = IntegerQuery(source, OneRowEach(), where=col("year") > 2000).run(
+                [Rows(), FRAMES_AGE]
+            )
             assert found.of(Rows()).tolist() == [len(frame)]
             for name in ("period", "complex", "sparse"):
                 with pytest.raises(UsageError, match="no place in a private statistic"):
-                    Query(source, OneRowEach(), where=col(name) == 1)
+                    IntegerQuery(source, OneRowEach(), where=col(name) == 1)
     with open_source(FRAME) as source:
-        first = Query(source, OneRowEach(), where=col("at") == "2023-12-31").run([Rows()])
+        first = IntegerQuery(source, OneRowEach(), where=col("at") == "2023-12-31").run([Rows()])
         assert first.of(Rows()).tolist() == [1]  # in UTC
 
 
@@ -238,7 +240,9 @@ def test_polars_objects_are_undeclared_and_a_lazy_frame_waits():
     frame = pl.DataFrame({"age": pl.Series([31, "x", None], dtype=pl.Object), "n": [1, 2, 3]})
     with open_source(frame) as source:
         assert source.columns == {"age": "undeclared", "n": "integer"}
-        assert Query(source, OneRowEach()).run([FRAMES_AGE]).of(FRAMES_AGE)[0][:2].tolist() == [
+        assert IntegerQuery(source, OneRowEach()).run([FRAMES_AGE]).of(FRAMES_AGE)[0][
+            :2
+        ].tolist() == [
             1,
             2,
         ]
@@ -251,7 +255,9 @@ def test_polars_objects_are_undeclared_and_a_lazy_frame_waits():
     lazy = pl.DataFrame({"age": [31, 45]}).lazy().map_batches(noted, schema={"age": pl.Int64})
     with open_source(lazy) as source:
         assert (source.columns, asked) == ({"age": "integer"}, [])
-        assert Query(source, OneRowEach()).run([FRAMES_AGE]).of(FRAMES_AGE)[0][:2].tolist() == [
+        assert IntegerQuery(source, OneRowEach()).run([FRAMES_AGE]).of(FRAMES_AGE)[0][
+            :2
+        ].tolist() == [
             2,
             0,
         ]
@@ -286,21 +292,21 @@ def test_the_values_of_an_enumeration_stand_in_no_type_and_steer_nothing():
     for frame in frames:
         with open_source(frame) as source:
             for key, count in (("Zaphod", 1), ("nobody", 0)):
-                query = Query(source, OneRowEach(), by={"e": col("e")}, keys=[key])
+                query = IntegerQuery(source, OneRowEach(), by={"e": col("e")}, keys=[key])
                 assert query.run([Rows()]).of(Rows()).tolist() == [count]
             assert "Zaphod" not in repr([*source.schema.values()])
     with open_source(connection, "t") as source:
         assert source.columns == {"e": "text", "n": "integer", "l": "other", "at": "date"}
         for where, count in ((col("at").is_null(), 1), (col("at") > "2024-01-01", 0)):
-            found = Query(source, OneRowEach(), where=where).run([Rows()])
+            found = IntegerQuery(source, OneRowEach(), where=where).run([Rows()])
             assert found.of(Rows()).tolist() == [count]
         with pytest.raises(UsageError) as caught:
-            Query(source, OneRowEach(), where=col("l") == 1)
+            IntegerQuery(source, OneRowEach(), where=col("l") == 1)
         assert "Zaphod" not in str(caught.value)
 
 
 def _asked(source, test):
-    return int(Query(source, OneRowEach(), where=test).run([Rows()]).of(Rows())[0])
+    return int(IntegerQuery(source, OneRowEach(), where=test).run([Rows()]).of(Rows())[0])
 
 
 @pytest.mark.parametrize("way", ["pandas", "polars", "lazy", "arrow", "stream"])
@@ -456,15 +462,17 @@ def test_arrow_columns_are_read_by_their_types_or_refused_where_named(table):
     with open_source(table) as source:
         assert source.columns == {name: KINDS[name] for name in ARROW}
         for name, value in (("view", "Zaphod"), ("names", "Zaphod"), ("codes", 3), ("money", 1.5)):
-            found = Query(source, OneRowEach(), where=col(name) == value).run([Rows()])
+            found = IntegerQuery(source, OneRowEach(), where=col(name) == value).run([Rows()])
             assert found.of(Rows()).tolist() == [1], name
         for name in ("zoned", "seconds"):
-            found = Query(source, OneRowEach(), where=col(name) == "2024-01-01").run([Rows()])
+            found = IntegerQuery(source, OneRowEach(), where=col(name) == "2024-01-01").run(
+                [Rows()]
+            )
             assert found.of(Rows()).tolist() == [1], name  # in UTC
         for name, kind in KINDS.items():
             if kind == "other":
                 with pytest.raises(UsageError) as caught:
-                    Query(source, OneRowEach(), where=col(name) == 1)
+                    IntegerQuery(source, OneRowEach(), where=col(name) == 1)
                 assert "Zaphod" not in str(caught.value)
         assert not any("Zaphod" in column.declared for column in source.schema.values())
 
@@ -480,7 +488,10 @@ def test_text_of_arrow_that_is_no_unicode_is_missing_and_fails_nothing():
         for source in (table, table.to_reader(), table.to_batches()[0], frame):
             with open_source(source) as opened:
                 found = [
-                    Query(opened, OneRowEach(), where=where).run([Rows()]).of(Rows()).tolist()
+                    IntegerQuery(opened, OneRowEach(), where=where)
+                    .run([Rows()])
+                    .of(Rows())
+                    .tolist()
                     for where in (col("s").str.to_lowercase() == "ok", col("s").is_null())
                 ]
                 assert found == [[1], [3]], (column.type, type(source))
@@ -495,7 +506,7 @@ def test_a_reader_that_failed_is_not_taken_for_an_empty_table():
     with open_source(reader) as source:
         for said in ("could not read", "open the table again", "open the table again"):
             with pytest.raises(DataSourceError, match=said):
-                Query(source, OneRowEach()).run([Rows()])
+                IntegerQuery(source, OneRowEach()).run([Rows()])
 
 
 @pytest.mark.parametrize("kind", ["connection", "relation", "rows read before"])

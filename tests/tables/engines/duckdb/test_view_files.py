@@ -27,7 +27,7 @@ from tacit.expressions.grid import Grid
 from tacit.tables.engines.csv import LINE_LIMIT, csv_format, parse
 from tacit.tables.open_source import open_source
 from tacit.tables.privacy_unit import OneRowEach
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Moments, Rows
 
 VIEWS = {
@@ -332,7 +332,7 @@ def test_a_file_that_goes_fails_after_opening_and_is_read_when_it_is_back(tmp_pa
     path = written(tmp_path, "age\n31\n")
     with open_source(path) as source:
         path.rename(tmp_path / "away.csv")
-        query = Query(source, OneRowEach())
+        query = IntegerQuery(source, OneRowEach())
         with pytest.raises(DataSourceError, match="could not be read to its end") as caught:
             query.run([Rows()])
         assert caught.value.__context__ is None
@@ -358,9 +358,9 @@ def test_a_file_that_has_other_names_by_then_is_not_read_by_place(tmp_path):
     with open_source(path) as source:
         path.write_text("pay,age\n7,31\n")
         with pytest.raises(DataSourceError, match="other names of columns"):
-            Query(source, OneRowEach()).run([Rows()])
+            IntegerQuery(source, OneRowEach()).run([Rows()])
         path.write_text("age,pay\n31,7\n32,8\n")
-        assert Query(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [2]
+        assert IntegerQuery(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [2]
 
 
 def test_a_packed_file_that_ends_early_leaves_no_row_behind(tmp_path):
@@ -369,15 +369,15 @@ def test_a_packed_file_that_ends_early_leaves_no_row_behind(tmp_path):
     with open_source(path) as source:
         path.write_bytes(packed[: len(packed) // 2])
         with pytest.raises(DataSourceError, match="could not be read to its end"):
-            Query(source, OneRowEach()).run([Rows()])
+            IntegerQuery(source, OneRowEach()).run([Rows()])
         path.write_bytes(packed)
-        assert Query(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [10]
+        assert IntegerQuery(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [10]
 
 
 def test_nothing_of_the_rows_stays_in_the_folder_and_no_thread_waits(tmp_path):
     before = threading.active_count()
     with open_source(written(tmp_path, f"name\n{SECRET}\n")) as source:
-        assert Query(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [1]
+        assert IntegerQuery(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [1]
         left = [f for f in Path(source.engine.folder).rglob("*") if f.is_file()]
         assert [f.name for f in left] == ["owner"]  # which process the folder belongs to
         assert SECRET not in left[0].read_text()
@@ -408,9 +408,9 @@ def test_one_row_moves_a_count_by_one_and_no_column(tmp_path, odd, place):
         with open_source(path) as source:
             columns.append(source.columns)
             moments = Moments(col("n"), Grid.for_bounds(0, 10))
-            found = Query(source, OneRowEach(), where=march).run([Rows(), moments])
+            found = IntegerQuery(source, OneRowEach(), where=march).run([Rows(), moments])
             counts.append((int(found.of(Rows())[0]), int(found.of(moments)[0][0])))
-            assert Query(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [999]
+            assert IntegerQuery(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [999]
     assert columns[0] == columns[1] == dict.fromkeys(("day", "n", "k"), "undeclared")
     assert counts == [(998, 998), (999, 999)]
 
@@ -428,11 +428,13 @@ def test_a_question_is_answered_alike_declared_or_not(tmp_path):
     for types in (kinds, {}, {"age": "integer"}, {"paid": "float", "smokes": "boolean"}):
         with open_source(path, types=types) as source:
             unit = tc.unit("who", rows=3)
-            query = Query(source, unit, where=where, by={"a": col("age")}, keys=[18, 20, None])
-            exact = query.run([request, Rows()])
-            counted = Query(source, unit, by={"m": col("day").dt.month()}, keys=[1, 2, 3]).run(
-                [Rows()]
+            query = IntegerQuery(
+                source, unit, where=where, by={"a": col("age")}, keys=[18, 20, None]
             )
+            exact = query.run([request, Rows()])
+            counted = IntegerQuery(
+                source, unit, by={"m": col("day").dt.month()}, keys=[1, 2, 3]
+            ).run([Rows()])
             answers.append(
                 [exact.of(request).tolist(), exact.of(Rows()).tolist(), counted.of(Rows()).tolist()]
             )
@@ -514,7 +516,7 @@ def test_missing_texts_may_hold_whatever_parts_and_quotes_fields(tmp_path):
     path.write_text('age,name\n"N,A",x\n"N""A",y\nNA,z\n31,\n')
     with open_source(path, null=["N,A", 'N"A', "NA", '"'], types={"name": "text"}) as source:
         for column, missing in (("age", 3), ("name", 1)):
-            query = Query(source, OneRowEach(), where=col(column).is_null())
+            query = IntegerQuery(source, OneRowEach(), where=col(column).is_null())
             assert query.run([Rows()]).of(Rows()).tolist() == [missing]
     for said in ({"null": ["\ud800"]}, {"header": ["a", "\ud800"]}):
         with pytest.raises(UsageError, match="Unicode"):
@@ -525,7 +527,7 @@ def test_a_folder_within_a_folder_may_be_called_like_a_file(tmp_path):
     (tmp_path / "all" / "people.csv").mkdir(parents=True)
     (tmp_path / "all" / "people.csv" / "part-0.csv").write_text("age\n31\n")
     with open_source(tmp_path / "all") as source:
-        assert Query(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [1]
+        assert IntegerQuery(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [1]
 
 
 def test_a_text_that_is_missing_may_be_padded(tmp_path):
@@ -534,7 +536,7 @@ def test_a_text_that_is_missing_may_be_padded(tmp_path):
     path.write_text("\n".join(["x,y", *rows, '"99" odd,i']) + "\n", encoding="utf-8")
     for null in ("99", " 99"):
         with open_source(path, null=[null]) as source:
-            missing = Query(source, OneRowEach(), where=col("x").is_null()).run([Rows()])
+            missing = IntegerQuery(source, OneRowEach(), where=col("x").is_null()).run([Rows()])
             assert missing.of(Rows()).tolist() == [6]  # the last line is spoiled
         form = csv_format(null=[null], delimiter=",")
         assert sum(cells[0] is None for cells in parse("\n".join(rows).encode(), form, 2)) == 5

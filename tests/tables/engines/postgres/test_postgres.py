@@ -27,7 +27,7 @@ from tacit.tables.engines.postgres import check_server, failure_of, in_postgres
 from tacit.tables.open_source import open_source
 from tacit.tables.open_source import open_source as tls_open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Bins, Cells, Moments, People, Rows, Total
 
 psycopg = if_installed("psycopg")
@@ -128,7 +128,7 @@ def test_a_table_in_public_needs_no_schema_and_a_view_is_a_table(postgres):
     for table, most in (("t", 9), ("v", 18), ("m", 18), ("public.t", 9)):
         with opened(postgres, table) as source:
             request = Moments(col("a"), GRID)
-            found = Query(source, OneRowEach()).run([request]).of(request)[0]
+            found = IntegerQuery(source, OneRowEach()).run([request]).of(request)[0]
             assert found[2] == GRID.offset(most) + GRID.offset(most // 9)
             assert source.name == f"{postgres.name}.public.{table.removeprefix('public.')}"
 
@@ -147,11 +147,13 @@ def test_columns_that_may_not_be_read_are_told_and_stay_part_of_the_identity(vis
         open_source(visits.dsn("other"), 'My "Clinic".visits') as whole,
     ):
         assert source.identity == whole.identity
-        assert Query(source, PersonUnit("person", rows=1)).run([People()]).of(People()) == [2]
+        assert IntegerQuery(source, PersonUnit("person", rows=1)).run([People()]).of(People()) == [
+            2
+        ]
         with pytest.raises(UsageError, match=r"'age' may not be read by this user.*GRANT"):
-            Query(source, OneRowEach()).check(AGE)
+            IntegerQuery(source, OneRowEach()).check(AGE)
         with pytest.raises(UsageError, match="'age' may not be read"):
-            Query(source, PersonUnit("age", rows=1))
+            IntegerQuery(source, PersonUnit("age", rows=1))
         by_age = tc.Session(source, unit=tc.one_row_each, budget=tc.epsilon(1)).group_by(
             "age", keys=[1]
         )
@@ -201,18 +203,22 @@ def test_every_type_has_a_kind_and_what_has_none_is_refused(postgres):
         for name, kind in source.columns.items():
             if kind == "other":
                 with pytest.raises(UsageError, match="has no place in a private statistic"):
-                    Query(source, OneRowEach(), by={"g": col(name)})
+                    IntegerQuery(source, OneRowEach(), by={"g": col(name)})
             elif kind in ("integer", "decimal", "float"):
                 request = Moments(col(name), GRID)
-                assert Query(source, OneRowEach()).run([request]).of(request)[0][:2].sum() == 1
+                assert (
+                    IntegerQuery(source, OneRowEach()).run([request]).of(request)[0][:2].sum() == 1
+                )
             elif kind == "text":
                 shown = TYPES[name][1].strip("'")
-                query = Query(source, OneRowEach(), by={"g": col(name)}, keys=[shown, f"{shown} "])
+                query = IntegerQuery(
+                    source, OneRowEach(), by={"g": col(name)}, keys=[shown, f"{shown} "]
+                )
                 assert query.run([Rows()]).of(Rows()).tolist() == [1, 0]
-                assert Query(source, OneRowEach(), by={"g": col(name)}).people_by_key() == {
+                assert IntegerQuery(source, OneRowEach(), by={"g": col(name)}).people_by_key() == {
                     (shown,): 1
                 }
-        years = Query(source, OneRowEach(), where=col("timestamp").dt.year() > 0)
+        years = IntegerQuery(source, OneRowEach(), where=col("timestamp").dt.year() > 0)
         assert years.run([Rows()]).of(Rows()) == [0]
 
 
@@ -229,15 +235,15 @@ def test_text_is_told_apart_by_its_characters_people_too(postgres):
         "insert into t values ('a', 1), ('A', 2), ('A', 3)",
     )
     with open_source(postgres.dsn(), "t") as source:
-        query = Query(source, OneRowEach(), by={"g": col("g")}, keys=["a", "A", None])
+        query = IntegerQuery(source, OneRowEach(), by={"g": col("g")}, keys=["a", "A", None])
         assert query.run([Rows()]).of(Rows()).tolist() == [1, 2, 0]
-        assert Query(source, OneRowEach(), by={"g": col("g")}).people_by_key() == {
+        assert IntegerQuery(source, OneRowEach(), by={"g": col("g")}).people_by_key() == {
             ("a",): 1,
             ("A",): 2,
         }
-        equal = Query(source, OneRowEach(), where=(col("g") == "a") | col("g").is_in(["b"]))
+        equal = IntegerQuery(source, OneRowEach(), where=(col("g") == "a") | col("g").is_in(["b"]))
         assert equal.run([Rows()]).of(Rows()) == [1]
-        people = Query(source, PersonUnit("g", rows=1)).run([People(), Rows()])
+        people = IntegerQuery(source, PersonUnit("g", rows=1)).run([People(), Rows()])
         assert people.of(People()) == [2]  # of one row, and of two that weigh as one
         assert people.of(Rows()) == [2 * PersonUnit.one]
 
@@ -267,7 +273,7 @@ def test_row_security_and_hostile_schemas_and_settings_change_nothing(postgres):
             keys = [("NULL", "2020-02-03"), ("b\\", "2020-02-03"), (None, "2020-03-02")]
             more = [(f"k{i}", "2020-01-01") for i in range(300)]
             for listed in (keys, keys + more):
-                query = Query(source, PersonUnit("a", rows=1), by=by, keys=listed)
+                query = IntegerQuery(source, PersonUnit("a", rows=1), by=by, keys=listed)
                 for request in (Rows(), People()):
                     counts = query.run([request]).of(request)[:3] // (
                         1 if isinstance(request, People) else query.unit.one
@@ -291,8 +297,10 @@ def test_an_open_connection_is_left_as_it_was_found(visits):
             before = connection.execute(shown).fetchall()
             connection.rollback()
             source = open_source(connection, 'My "Clinic".visits')
-            assert Query(source, OneRowEach()).run([AGE]).of(AGE)[0][:2].tolist() == [2, 2]
-            query = Query(source, PersonUnit("person", rows=1), by={"s": col("sex")}, keys=["é"])
+            assert IntegerQuery(source, OneRowEach()).run([AGE]).of(AGE)[0][:2].tolist() == [2, 2]
+            query = IntegerQuery(
+                source, PersonUnit("person", rows=1), by={"s": col("sex")}, keys=["é"]
+            )
             for _ in range(12):  # often enough for psycopg to prepare a query
                 query.run([Rows()])
             assert connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
@@ -307,19 +315,19 @@ def test_a_connection_in_the_midst_of_something_is_refused(visits):
         source = open_source(connection, 'My "Clinic".visits')
         connection.execute("select 1")
         with pytest.raises(DataSourceError, match="in the middle of a transaction"):
-            Query(source, OneRowEach()).run([Rows()])
+            IntegerQuery(source, OneRowEach()).run([Rows()])
         connection.rollback()
-        assert Query(source, OneRowEach()).run([Rows()]).of(Rows()) == [4]
+        assert IntegerQuery(source, OneRowEach()).run([Rows()]).of(Rows()) == [4]
         connection.close()
         with pytest.raises(DataSourceError, match="was closed; keep it open"):
-            Query(source, OneRowEach()).run([Rows()])
+            IntegerQuery(source, OneRowEach()).run([Rows()])
     with pytest.raises(UsageError, match="cannot be read from: give psycopg"):
         open_source(psycopg.AsyncConnection(connection.pgconn), "visits")
 
 
 def test_all_queries_of_a_question_see_one_state_and_the_next_sees_another(visits):
     with opened(visits) as source:
-        query = Query(source, OneRowEach())
+        query = IntegerQuery(source, OneRowEach())
         with source.engine.reading():
             assert query.run([Rows()]).of(Rows()) == [4]
             visits.run('insert into "My ""Clinic""".visits values (9, 50, null)')
@@ -661,7 +669,7 @@ def test_a_numeric_of_any_length_has_a_place_on_the_grid(postgres, grid):
     query = {"where": None, "by": {}, "keys": [()], "unit": OneRowEach(), "salt": ""}
     asked = [Moments(col("n"), grid), Total(col("n"), grid), Cells(col("n"), grid)]
     with open_table(postgres, "n numeric", [(text,) for text in WIDE]) as source:
-        exact = Query(source, OneRowEach()).run(asked)
+        exact = IntegerQuery(source, OneRowEach()).run(asked)
         for request in asked:
             expected = reference.answer(rows, query, request)
             assert reference.plain(exact.of(request)) == reference.plain(expected)
@@ -674,11 +682,11 @@ def test_a_numeric_of_any_length_has_a_place_on_the_grid(postgres, grid):
 def test_numerics_as_keys_and_people(postgres):
     values = ["1.0", "1.00", "7", "NaN", "1e38", "-5", None]
     with open_table(postgres, "n numeric(60, 0), u numeric", [(v, v) for v in values]) as source:
-        query = Query(source, OneRowEach(), by={"n": col("n")})
+        query = IntegerQuery(source, OneRowEach(), by={"n": col("n")})
         assert query.people_by_key() == {(1,): 2, (7,): 1, (-5,): 1, (None,): 3}
-        keyed = Query(source, OneRowEach(), by={"n": col("n")}, keys=[1, 7, None])
+        keyed = IntegerQuery(source, OneRowEach(), by={"n": col("n")}, keys=[1, 7, None])
         assert keyed.run([Rows()]).of(Rows()).tolist() == [2, 1, 3]
-        people = Query(source, PersonUnit("u", rows=1))
+        people = IntegerQuery(source, PersonUnit("u", rows=1))
         assert people.run([People()]).of(People()) == [4]  # two are one, and two are nobody
 
 
@@ -688,7 +696,7 @@ def test_a_product_with_a_coarse_grid_does_not_vanish(postgres):
     values = [5e-324, -5e-324, 0.0, 2.0**18, -(2.0**18), 1e15, None, math.nan]
     query = {"where": None, "by": {}, "keys": [()], "unit": OneRowEach(), "salt": ""}
     with open_table(postgres, "x double precision", [(v,) for v in values]) as source:
-        found = Query(source, OneRowEach()).run([Moments(col("x"), grid)])
+        found = IntegerQuery(source, OneRowEach()).run([Moments(col("x"), grid)])
         expected = reference.answer([{"x": v} for v in values], query, Moments(col("x"), grid))
         assert reference.plain(found.of(Moments(col("x"), grid))) == expected
 
@@ -700,7 +708,7 @@ def test_dates_beyond_the_calendar_are_missing_where_they_have_no_part(postgres)
             sql = getattr(col("d").dt, part)().sql(source.schema, source.engine.dialect)
             found = source.engine.rows(f"select {sql} from {source.relation} as tacit_rows")
             assert [v for (v,) in found] == [None, None, None, None, value, None]
-        keys = Query(source, OneRowEach(), by={"d": col("d")}).people_by_key()
+        keys = IntegerQuery(source, OneRowEach(), by={"d": col("d")}).people_by_key()
         assert {str(key[0]): n for key, n in keys.items()} == {"2024-02-29": 1, "None": 5}
 
 
@@ -716,7 +724,7 @@ def test_keys_of_every_kind_are_found_whether_listed_or_kept(postgres, monkeypat
         with open_table(postgres, f"g {kind}", rows) as source:
             for most in (len(keys), 0):
                 monkeypatch.setattr("tacit.tables.query.keys._LISTED", most)
-                query = Query(source, OneRowEach(), by={"g": col("g")}, keys=keys)
+                query = IntegerQuery(source, OneRowEach(), by={"g": col("g")}, keys=keys)
                 for request in (Rows(), People()):
                     counts = query.run([request]).of(request).tolist()
                     assert counts == list(range(1, len(keys) + 1))
@@ -735,14 +743,14 @@ def test_a_hundred_thousand_keys_and_a_giant_among_many(postgres):
     unit = PersonUnit("person", rows=3, most_groups=2)
     asked = [Rows(), Moments(col("x"), grid), Bins(col("x"), grid, (0, 10, 49)), People()]
     with open_source(postgres.dsn(), "data") as source:
-        exact = Query(source, unit, by={"g": col("g")}, keys=keys).run(asked)
+        exact = IntegerQuery(source, unit, by={"g": col("g")}, keys=keys).run(asked)
         counts = exact.of(Rows())
         assert counts[10 : size // 2].tolist() == [unit.one] * (size // 2 - 10)
         assert counts[size // 2 :].sum() == 0
         alone = counts[:4].sum() - 4 * unit.one  # the giant's rows lie in the first keys
         assert 0 < alone <= 3 * unit.one
         assert exact.of(People()).sum() == size // 2 + 2
-        plain = Query(source, unit).run([Rows(), Total(col("x"), grid), People()])
+        plain = IntegerQuery(source, unit).run([Rows(), Total(col("x"), grid), People()])
         assert plain.of(People()) == [size]
         everybody = (size - 1) * unit.one
         assert everybody < plain.of(Rows())[0] <= everybody + 3 * unit.one

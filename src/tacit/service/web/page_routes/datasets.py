@@ -43,7 +43,7 @@ from tacit.service.web.routing import (
     PreviewBody,
     needs,
 )
-from tacit.service.web.state import State, StateOf
+from tacit.service.web.state import ServiceState, StateOf
 
 router = APIRouter(include_in_schema=False)
 _Seeing = Annotated[Caller, Depends(needs("see_dataset", on="name"))]
@@ -188,7 +188,7 @@ def _plan_body(form: Form, kind: str) -> dict[str, Any]:
 def _planning(
     name: str,
     caller: Caller,
-    state: State,
+    state: ServiceState,
     form: Form,
     preview: Mapping[str, Any] | None,
     wrong: object,
@@ -243,7 +243,7 @@ def _body(form: Form, kind: str, sql: str | None = None) -> dict[str, Any]:
 def _asking(
     name: str,
     caller: Caller,
-    state: State,
+    state: ServiceState,
     form: Form,
     preview: Mapping[str, Any] | None,
     wrong: object,
@@ -297,7 +297,7 @@ def change(name: DatasetName, caller: _Setting, state: StateOf, form: FormOf) ->
     return _budget_page(name, caller, state, done=done)
 
 
-def _changed(name: str, caller: Caller, state: State, form: Form) -> str:
+def _changed(name: str, caller: Caller, state: ServiceState, form: Form) -> str:
     kind = datasets.budget(name, caller, state).budget["kind"]
     loss = "rho" if kind == "concentrated" else "epsilon"
     values: dict[str, Any] = {loss: form.one("amount").strip(), "delta": form.one("delta").strip()}
@@ -315,7 +315,7 @@ def _changed(name: str, caller: Caller, state: State, form: Form) -> str:
 
 
 def _budget_page(
-    name: str, caller: Caller, state: State, *, done: str | None = None, wrong: object = None
+    name: str, caller: Caller, state: ServiceState, *, done: str | None = None, wrong: object = None
 ) -> HTMLResponse:
     reply = datasets.budget(name, caller, state).model_dump()
     left: list[dict[str, Any]] = []

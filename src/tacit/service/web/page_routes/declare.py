@@ -20,7 +20,7 @@ from tacit.service.problem import Problem
 from tacit.service.web.problems import form_problem
 from tacit.service.web.routes import datasets, declarations
 from tacit.service.web.routing import DatasetName, Form, LargeFormOf, needs
-from tacit.service.web.state import State, StateOf
+from tacit.service.web.state import ServiceState, StateOf
 
 router = APIRouter(include_in_schema=False)
 _Declaring = Annotated[Caller, Depends(needs("declare"))]
@@ -71,7 +71,7 @@ def change(name: DatasetName, caller: _Changing, state: StateOf, form: LargeForm
 def _sent(
     name: str,
     caller: Caller,
-    state: State,
+    state: ServiceState,
     form: Form,
     existing: declarations.DeclarationReply | None,
     number: int | None,
@@ -107,7 +107,7 @@ def _new(name: str, file: str) -> dict[str, Any]:
 def _form(
     fields: Mapping[str, Any],
     how: Mapping[str, Any],
-    state: State,
+    state: ServiceState,
     existing: declarations.DeclarationReply | None,
 ) -> dict[str, Any]:
     """Return the contents of the form, with the columns of each table as they are read."""
@@ -127,14 +127,14 @@ def _form(
 
 
 def _given(
-    name: str, caller: Caller, state: State, existing: declarations.DeclarationReply | None
+    name: str, caller: Caller, state: ServiceState, existing: declarations.DeclarationReply | None
 ) -> dict[str, Any]:
     if existing is None:
         return {"name": name}
     return _fixed_fields(_existing(name, caller, state), caller, state)
 
 
-def _existing(name: str, caller: Caller, state: State) -> declarations.DeclarationReply:
+def _existing(name: str, caller: Caller, state: ServiceState) -> declarations.DeclarationReply:
     reply = declarations.declaration(name, caller, state)
     if reply.number is None:
         raise Problem(
@@ -146,7 +146,7 @@ def _existing(name: str, caller: Caller, state: State) -> declarations.Declarati
 
 
 def _fixed_fields(
-    existing: declarations.DeclarationReply, caller: Caller, state: State
+    existing: declarations.DeclarationReply, caller: Caller, state: ServiceState
 ) -> dict[str, Any]:
     """Return the fields of a declared data set that cannot change."""
     reply = datasets.dataset(existing.name, caller, state)
@@ -166,7 +166,7 @@ def _fixed_fields(
 
 def _page(
     caller: Caller,
-    state: State,
+    state: ServiceState,
     given: Mapping[str, Any],
     *,
     form: Mapping[str, Any] | None = None,

@@ -19,7 +19,7 @@ from tacit.service.problem import Problem
 from tacit.service.web.problems import form_problem
 from tacit.service.web.routes import access, operation
 from tacit.service.web.routing import Anyone, CallerOf, Cursor, FormOf, MaybeCaller, needs
-from tacit.service.web.state import State, StateOf
+from tacit.service.web.state import ServiceState, StateOf
 
 # Signing in, checking a certificate, the explorer.
 
@@ -149,7 +149,7 @@ def log(
 
 def _tokens(
     caller: Caller,
-    state: State,
+    state: ServiceState,
     cursor: str,
     *,
     made: dict[str, Any] | None = None,

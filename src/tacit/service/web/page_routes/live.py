@@ -25,7 +25,7 @@ from tacit.service.refresh.dashboards import UNITS
 from tacit.service.web.problems import form_problem
 from tacit.service.web.routes import collections, dashboards, datasets, releases
 from tacit.service.web.routing import CallerOf, DatasetName, Form, FormOf, needs
-from tacit.service.web.state import State, StateOf
+from tacit.service.web.state import ServiceState, StateOf
 
 router = APIRouter(include_in_schema=False)
 _Seeing = Annotated[Caller, Depends(needs("see_dataset", on="name"))]
@@ -142,7 +142,7 @@ def collection(
     return HTMLResponse(page("collection.html", state.settings.title, caller, given))
 
 
-def _decided(id: str, caller: Caller, state: State, act: Callable[[], object]) -> Response:
+def _decided(id: str, caller: Caller, state: ServiceState, act: Callable[[], object]) -> Response:
     try:
         act()
     except TacitError as error:
@@ -150,7 +150,7 @@ def _decided(id: str, caller: Caller, state: State, act: Callable[[], object]) -
     return RedirectResponse(f"/dashboards/{id}", status_code=303)
 
 
-def _board(id: str, caller: Caller, state: State, wrong: object) -> HTMLResponse:
+def _board(id: str, caller: Caller, state: ServiceState, wrong: object) -> HTMLResponse:
     one = dashboards.dashboard(id, caller, state).model_dump()
     may = one["state"] == "waiting" and dashboards.decidable(caller, state, one["dataset"], id)
     given = {**shown_board(one), "wrong": wrong, "decide": may}
@@ -167,7 +167,7 @@ def _body(form: Form, kind: str) -> dashboards.DashboardBody:
 def _counting(
     name: str,
     caller: Caller,
-    state: State,
+    state: ServiceState,
     values: Mapping[str, str],
     preview: object,
     wrong: object,

@@ -23,7 +23,7 @@ from tacit.service.pages.views import answered, expected, row, shown_release
 from tacit.service.web.problems import form_problem
 from tacit.service.web.routes import dashboards, releases
 from tacit.service.web.routing import Cursor, FormOf, needs
-from tacit.service.web.state import State, StateOf
+from tacit.service.web.state import ServiceState, StateOf
 
 router = APIRouter(include_in_schema=False)
 _Seeing = Annotated[Caller, Depends(needs("see_own_releases"))]
@@ -108,7 +108,7 @@ def refuse(
     return _done(release, caller, state, lambda: releases.refuse(release, reason, caller, state))
 
 
-def _done(release: str, caller: Caller, state: State, act: Any) -> Response:
+def _done(release: str, caller: Caller, state: ServiceState, act: Any) -> Response:
     """Do an action, and return to the page of the release."""
     try:
         act()
@@ -119,7 +119,7 @@ def _done(release: str, caller: Caller, state: State, act: Any) -> Response:
     return RedirectResponse(f"/releases/{release}", status_code=303)
 
 
-def _page(one: dict[str, Any], caller: Caller, state: State, wrong: object) -> HTMLResponse:
+def _page(one: dict[str, Any], caller: Caller, state: ServiceState, wrong: object) -> HTMLResponse:
     name = str(one["dataset"])
     own = one["asked_by"] == caller.name
     given = {
@@ -140,7 +140,7 @@ def _page(one: dict[str, Any], caller: Caller, state: State, wrong: object) -> H
     return HTMLResponse(page("release.html", state.settings.title, caller, given))
 
 
-def _review(release: str, caller: Caller, state: State) -> dict[str, Any] | None:
+def _review(release: str, caller: Caller, state: ServiceState) -> dict[str, Any] | None:
     """Return the preview of a waiting question, on account of its requester."""
     job = releases.seen(state, caller, release)
     hosted, asker = state.datasets.of(job.dataset), requester_of(job)
@@ -156,11 +156,11 @@ def _review(release: str, caller: Caller, state: State) -> dict[str, Any] | None
     return expected(preview, approval=True, may_ask=False, key="")
 
 
-def _certificate(release: str, caller: Caller, state: State) -> Certificate:
+def _certificate(release: str, caller: Caller, state: ServiceState) -> Certificate:
     return Certificate(json.loads(bytes(releases.certificate(release, caller, state).body)))
 
 
-def _may_decide(caller: Caller, state: State, dataset: str, release: str) -> bool:
+def _may_decide(caller: Caller, state: ServiceState, dataset: str, release: str) -> bool:
     if not decide(caller, "approve", dataset).allowed:
         return False
     job = state.release_service.queue.find(release)

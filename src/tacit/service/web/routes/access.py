@@ -22,14 +22,14 @@ from tacit.service.web.routing import (
     FormOf,
     Limit,
     MaybeCaller,
-    Reply,
+    ReplyModel,
     checked,
     cookie_name,
     counted,
     needs,
     refused,
 )
-from tacit.service.web.state import State, StateOf
+from tacit.service.web.state import ServiceState, StateOf
 
 # The caller, and why they may do something or not.
 
@@ -37,14 +37,14 @@ from tacit.service.web.state import State, StateOf
 router = APIRouter(tags=["access"])
 
 
-class GrantReply(Reply):
+class GrantReply(ReplyModel):
     """A role, and the data set that it is granted for."""
 
     role: str
     dataset: str
 
 
-class Me(Reply):
+class Me(ReplyModel):
     """The caller, as the service knows them."""
 
     name: str
@@ -56,7 +56,7 @@ class Me(Reply):
     issued_by: str
 
 
-class Why(Reply):
+class Why(ReplyModel):
     """A decision and its reason."""
 
     allowed: bool
@@ -126,7 +126,7 @@ class NarrowToken(Body):
     days: _Days = 1
 
 
-class TokenInfo(Reply):
+class TokenInfo(ReplyModel):
     """A token as stored, without its text."""
 
     id: str
@@ -141,7 +141,7 @@ class TokenInfo(Reply):
     ended: str | None
 
 
-class TokenMade(Reply):
+class TokenMade(ReplyModel):
     """A new token: its text is shown here, and never again."""
 
     token: str
@@ -149,13 +149,13 @@ class TokenMade(Reply):
     expires: float
 
 
-class Revoked(Reply):
+class Revoked(ReplyModel):
     """Number of tokens made void: that one, and all that were narrowed from it."""
 
     revoked: int
 
 
-class TokenList(Reply):
+class TokenList(ReplyModel):
     """A page of a list; `next` is the cursor of the next page, and empty at the end."""
 
     items: list[TokenInfo]
@@ -210,7 +210,7 @@ def listed(
 
 @tokens_router.delete("/narrow", include_in_schema=False)
 def no_token(_caller: CallerOf) -> None:
-    """Reply 405: the next route would take ``narrow`` for the identifier of a token."""
+    """ReplyModel 405: the next route would take ``narrow`` for the identifier of a token."""
     raise HTTPException(405)
 
 
@@ -232,7 +232,7 @@ def _curated(caller: Caller, grants: Iterable[Grant]) -> bool:
     return all(decide(caller, "tokens", grant.dataset).allowed for grant in grants)
 
 
-def _is_own(state: State, caller: Caller, stored: Stored | None) -> bool:
+def _is_own(state: ServiceState, caller: Caller, stored: Stored | None) -> bool:
     """Return whether a token is the caller's, or was narrowed from it."""
     while stored is not None:
         if stored.caller.token_id == caller.token_id:
@@ -264,7 +264,7 @@ _HOME = "/"
 _ATTEMPT_SECONDS = 600
 
 
-def signed_in(state: State, made: tuple[str, Caller]) -> RedirectResponse:
+def signed_in(state: ServiceState, made: tuple[str, Caller]) -> RedirectResponse:
     """Return a redirect to the pages, with the cookie of a new sign-in."""
     text, caller = made
     reply = RedirectResponse(_HOME, status_code=303)
@@ -351,11 +351,11 @@ def back(request: Request, state: StateOf) -> RedirectResponse:
     return reply
 
 
-def _provider(state: State) -> Provider:
+def _provider(state: ServiceState) -> Provider:
     if state.provider is None:
         raise Problem("not_found", "this service has no login of an organisation", "use a token")
     return state.provider
 
 
-def _attempt(state: State) -> str:
+def _attempt(state: ServiceState) -> str:
     return f"{cookie_name(state.settings.secure)}-login"

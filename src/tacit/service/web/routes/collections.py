@@ -14,8 +14,8 @@ from tacit.service.access import Caller, visible
 from tacit.service.problem import Problem
 from tacit.service.refresh.collection import MAX_REPORTS, Collection, Posted, live_estimate
 from tacit.service.tokens import root
-from tacit.service.web.routing import CallerOf, DatasetName, Reply, needs
-from tacit.service.web.state import State, StateOf
+from tacit.service.web.routing import CallerOf, DatasetName, ReplyModel, needs
+from tacit.service.web.state import ServiceState, StateOf
 
 router = APIRouter(tags=["collections"])
 
@@ -43,7 +43,7 @@ _BODY: dict[str, Any] = {
 }
 
 
-class CollectionReply(Reply):
+class CollectionReply(ReplyModel):
     """A question of the local model."""
 
     name: str
@@ -55,20 +55,20 @@ class CollectionReply(Reply):
     per_token: int | None
 
 
-class Collections(Reply):
+class Collections(ReplyModel):
     """The questions that the caller may see."""
 
     items: list[CollectionReply]
 
 
-class PostedReply(Reply):
+class PostedReply(ReplyModel):
     """Outcome of the reports: how many were accepted, and how many refused by reason."""
 
     accepted: int
     refused: dict[str, int]
 
 
-class EstimateReply(Reply):
+class EstimateReply(ReplyModel):
     """The estimate from all reports so far."""
 
     collection: str
@@ -159,12 +159,12 @@ def estimate(
     return EstimateReply(**live_estimate(collection, sums, refused, wanted, poisoned))
 
 
-def _post(state: State, collection: Collection, given: Any, caller: Caller) -> Posted:
+def _post(state: ServiceState, collection: Collection, given: Any, caller: Caller) -> Posted:
     """Store reports; a token has one share with all that were narrowed from it."""
     return state.reports.post(collection, given, root(state.database, caller.token_id))
 
 
-def _known(state: State, name: str) -> Collection:
+def _known(state: ServiceState, name: str) -> Collection:
     collection = state.collections.get(name)
     if collection is None:
         raise Problem(

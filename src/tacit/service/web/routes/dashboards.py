@@ -18,8 +18,8 @@ from tacit.service.refresh.dashboards import (
     preview_json,
 )
 from tacit.service.web.routes.releases import Refusal
-from tacit.service.web.routing import Body, CallerOf, DatasetName, Reply, needs
-from tacit.service.web.state import State, StateOf
+from tacit.service.web.routing import Body, CallerOf, DatasetName, ReplyModel, needs
+from tacit.service.web.state import ServiceState, StateOf
 
 router = APIRouter(tags=["dashboards"])
 
@@ -50,7 +50,7 @@ class DashboardBody(Body):
         return Counted(**self.model_dump())
 
 
-class DashboardPreview(Reply):
+class DashboardPreview(ReplyModel):
     """The cost of a dashboard, once for all periods, and its expected errors."""
 
     cost: dict[str, Any]
@@ -64,14 +64,14 @@ class DashboardPreview(Reply):
     text: str
 
 
-class Counts(Reply):
+class Counts(ReplyModel):
     """The counts so far, with their errors: one list per column, in the order of the periods."""
 
     periods: list[str]
     columns: dict[str, dict[str, list[float]]]
 
 
-class DashboardReply(Reply):
+class DashboardReply(ReplyModel):
     """A dashboard."""
 
     id: str
@@ -85,7 +85,7 @@ class DashboardReply(Reply):
     counts: Counts | None = None
 
 
-class DashboardList(Reply):
+class DashboardList(ReplyModel):
     """The dashboards that the caller may see."""
 
     items: list[DashboardReply]
@@ -170,7 +170,7 @@ def refuse_dashboard(id: _Id, body: Refusal, caller: _Deciding, state: StateOf) 
     return _waiting(wanted(state, caller, id))
 
 
-def wanted(state: State, caller: Caller, id: str) -> DashboardRequest:
+def wanted(state: ServiceState, caller: Caller, id: str) -> DashboardRequest:
     """Return a requested dashboard, if a caller may see it."""
     request = state.dashboard_requests.find(id)
     if request is None or not _seen(caller, request):
@@ -186,7 +186,7 @@ def _seen(caller: Caller, request: DashboardRequest) -> bool:
     return own or decide(caller, "see_releases", request.dataset).allowed
 
 
-def _exists(state: State, name: str, counted: Counted, caller: Caller) -> bool:
+def _exists(state: ServiceState, name: str, counted: Counted, caller: Caller) -> bool:
     try:
         state.dashboards.find(state.dashboards.identity(name, counted, caller))
     except Problem:
@@ -194,7 +194,7 @@ def _exists(state: State, name: str, counted: Counted, caller: Caller) -> bool:
     return True
 
 
-def decidable(caller: Caller, state: State, dataset: str, id: str) -> bool:
+def decidable(caller: Caller, state: ServiceState, dataset: str, id: str) -> bool:
     """Return True if a caller may decide on a requested dashboard: not on one's own."""
     request = state.dashboard_requests.find(id)
     own = request is None or state.dashboard_requests.decisions.is_own(request, caller)
@@ -218,7 +218,7 @@ def _waiting(request: DashboardRequest) -> DashboardReply:
     )
 
 
-def readable(state: State, caller: Caller, board: Dashboard) -> bool:
+def readable(state: ServiceState, caller: Caller, board: Dashboard) -> bool:
     """Return True if a caller may see a dashboard: anyone who may ask the data set may."""
     # With ledgers per team it is visible to its own team, and to those who may see all answers.
     if decide(caller, "see_releases", board.dataset).allowed:

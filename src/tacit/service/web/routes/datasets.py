@@ -26,17 +26,17 @@ from tacit.service.web.routing import (
     Limit,
     PlanPreviewBody,
     PreviewBody,
-    Reply,
+    ReplyModel,
     ask_of,
     needs,
 )
-from tacit.service.web.state import State, StateOf
+from tacit.service.web.state import ServiceState, StateOf
 
 router = APIRouter(tags=["data sets"])
 _Json = dict[str, Any]
 
 
-class DatasetItem(Reply):
+class DatasetItem(ReplyModel):
     """A data set in a list."""
 
     name: str
@@ -46,14 +46,14 @@ class DatasetItem(Reply):
     href: str
 
 
-class DatasetList(Reply):
+class DatasetList(ReplyModel):
     """A page of data sets, by name."""
 
     items: list[DatasetItem]
     next: str | None
 
 
-class DatasetReply(Reply):
+class DatasetReply(ReplyModel):
     """The public description of a data set."""
 
     name: str
@@ -74,7 +74,7 @@ class DatasetReply(Reply):
     remaining: _Json
 
 
-class AccountReply(Reply):
+class AccountReply(ReplyModel):
     """A share of the budget."""
 
     name: str
@@ -83,7 +83,7 @@ class AccountReply(Reply):
     remaining: _Json | None
 
 
-class BudgetReply(Reply):
+class BudgetReply(ReplyModel):
     """A budget, what is left of it, and the shares of it that the caller may see."""
 
     budget: _Json
@@ -94,7 +94,7 @@ class BudgetReply(Reply):
     accounts: list[AccountReply]
 
 
-class PreviewReply(Reply):
+class PreviewReply(ReplyModel):
     """The cost of a release, and its expected errors."""
 
     cost: _Json
@@ -257,7 +257,7 @@ def preview_plan(
 
 
 def previewed(
-    name: str, body: PreviewBody | PlanPreviewBody, caller: Caller, state: State
+    name: str, body: PreviewBody | PlanPreviewBody, caller: Caller, state: ServiceState
 ) -> dict[str, Any]:
     """Return the preview of a question or a plan, on record."""
     hosted = state.datasets.of(name)
@@ -351,7 +351,7 @@ def _loss(body: LossBody, like: Budget, zero: bool = False) -> Budget:
 refresh_router = APIRouter(tags=["refresh"])
 
 
-class RefreshReply(Reply):
+class RefreshReply(ReplyModel):
     """A refresh of a data set."""
 
     number: int
@@ -359,7 +359,7 @@ class RefreshReply(Reply):
     way: str
 
 
-class Refreshed(Reply):
+class Refreshed(ReplyModel):
     """All refreshes of a data set, and their meaning."""
 
     text: str

@@ -15,13 +15,13 @@ from tacit.accounting.ledger_chain import canonical
 from tacit.arithmetic.exact import show
 from tacit.report.text import protects_line
 from tacit.service.access import Caller, demand
-from tacit.service.hosting.declaring import HOSTING, Declared, changes_of, notes_on
+from tacit.service.hosting.declaring import HOSTING, SentDeclaration, changes_of, notes_on
 from tacit.service.problem import Problem
 from tacit.service.refresh.refreshes import Schedule
 from tacit.service.settings import Caps, DatasetSettings
 from tacit.service.web.routes.datasets import DatasetReply, dataset
-from tacit.service.web.routing import Body, DatasetName, Reply, needs
-from tacit.service.web.state import State, StateOf
+from tacit.service.web.routing import Body, DatasetName, ReplyModel, needs
+from tacit.service.web.state import ServiceState, StateOf
 from tacit.tables.dataset.declaration import Dataset
 from tacit.tables.dataset.draft import shapes_of
 
@@ -43,7 +43,7 @@ class DeclarationBody(Body):
     )
 
 
-class DeclarationReply(Reply):
+class DeclarationReply(ReplyModel):
     """The declaration in force: a curator's has a number, the operator's file has none."""
 
     name: str
@@ -54,7 +54,7 @@ class DeclarationReply(Reply):
     hosting: _Json
 
 
-class DeclarationCheck(Reply):
+class DeclarationCheck(ReplyModel):
     """The result of a checked declaration; nothing is written."""
 
     name: str
@@ -74,7 +74,7 @@ def declaration(name: DatasetName, caller: _Declaring, state: StateOf) -> Declar
     by_operator = made is None
     if made is None:
         fields, how = _plain(hosted.dataset.to_fields()), hosting_json(hosted.settings)
-        made = Declared(name, fields, how, "operator", 0.0)
+        made = SentDeclaration(name, fields, how, "operator", 0.0)
     return DeclarationReply(
         name=name,
         number=None if by_operator else made.number,
@@ -167,12 +167,12 @@ def _caps(caps: Caps) -> _Json:
     return fields | {k: {n: amounts(cap) for n, cap in of.items()} for k, of in named.items() if of}
 
 
-def _made(name: str, body: DeclarationBody, caller: Caller, state: State) -> Declared:
-    return Declared(name, body.declaration, body.hosting, caller.name, state.clock())
+def _made(name: str, body: DeclarationBody, caller: Caller, state: ServiceState) -> SentDeclaration:
+    return SentDeclaration(name, body.declaration, body.hosting, caller.name, state.clock())
 
 
 def _checked(
-    made: Declared, body: DeclarationBody, caller: Caller, state: State
+    made: SentDeclaration, body: DeclarationBody, caller: Caller, state: ServiceState
 ) -> tuple[Dataset, DatasetSettings]:
     """Raise if a declaration is invalid, or shares a budget that the caller may not set."""
     dataset, how = state.datasets.check(made, body.replaces)
@@ -185,7 +185,7 @@ def _checked(
     return dataset, how
 
 
-def _refuse_while_running(state: State, name: str) -> None:
+def _refuse_while_running(state: ServiceState, name: str) -> None:
     """Raise if answers of a data set are being computed: a change would lose them."""
     running = state.release_service.queue.count_by_state().get((name, "running"), 0)
     if running:
@@ -197,7 +197,7 @@ def _refuse_while_running(state: State, name: str) -> None:
         )
 
 
-def _changes(existing: Declared, made: Declared) -> list[str]:
+def _changes(existing: SentDeclaration, made: SentDeclaration) -> list[str]:
     before = {"declaration": existing.fields, "hosting": existing.hosting}
     return changes_of(before, {"declaration": made.fields, "hosting": made.hosting})
 

@@ -11,14 +11,14 @@ from tacit.service.access import Caller
 from tacit.service.problem import Problem
 from tacit.service.telemetry import CONTENT_TYPE
 from tacit.service.web.problems import rendered
-from tacit.service.web.routing import Anyone, Cursor, Limit, Reply, needs
+from tacit.service.web.routing import Anyone, Cursor, Limit, ReplyModel, needs
 from tacit.service.web.state import StateOf
 
 health_router = APIRouter(tags=["health"], dependencies=[Anyone])
 
 
-class Health(Reply):
-    """State of the process, for a balancer."""
+class Health(ReplyModel):
+    """ServiceState of the process, for a balancer."""
 
     status: str
 
@@ -30,7 +30,7 @@ def healthz() -> Health:
 
 
 class Readiness(Health):
-    """State of each part: `ready`, `in part` or `failing`."""
+    """ServiceState of each part: `ready`, `in part` or `failing`."""
 
     parts: dict[str, str]
 
@@ -53,7 +53,7 @@ def readyz(state: StateOf) -> Readiness | JSONResponse:
 router = APIRouter(tags=["audit"])
 
 
-class EventReply(Reply):
+class EventReply(ReplyModel):
     """An event of the audit log."""
 
     sequence: int
@@ -70,7 +70,7 @@ class EventReply(Reply):
     hash: str
 
 
-class Events(Reply):
+class Events(ReplyModel):
     """A page of the audit log."""
 
     items: list[EventReply]

@@ -31,11 +31,11 @@ from tacit.service.web.routing import (
     DatasetName,
     Limit,
     PlanBody,
-    Reply,
+    ReplyModel,
     ask_of,
     needs,
 )
-from tacit.service.web.state import State, StateOf
+from tacit.service.web.state import ServiceState, StateOf
 from tacit.tables.release.answer import Answer
 
 router = APIRouter(tags=["releases"])
@@ -45,7 +45,7 @@ ReleaseName = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="of the 
 Seeing = Annotated[Caller, Depends(needs("see_own_releases"))]
 
 
-class Submitted(Reply):
+class Submitted(ReplyModel):
     """A requested release."""
 
     id: str
@@ -56,7 +56,7 @@ class Submitted(Reply):
     replayed: bool
 
 
-class Release(Reply):
+class Release(ReplyModel):
     """A release, as far as its outcome is visible."""
 
     id: str
@@ -83,7 +83,7 @@ class Release(Reply):
     links: dict[str, str]
 
 
-class Releases(Reply):
+class Releases(ReplyModel):
     """A page of releases, the latest first."""
 
     items: list[Release]
@@ -148,7 +148,7 @@ def submit_plan(
 
 
 def _submitted(
-    name: str, body: AskBody | PlanBody, caller: Caller, state: State, once: str | None
+    name: str, body: AskBody | PlanBody, caller: Caller, state: ServiceState, once: str | None
 ) -> Submitted:
     job = state.release_service.submit(name, caller, ask_of(body, state), once)
     now = state.clock()
@@ -285,7 +285,9 @@ def _table(answer: Answer, form: Form) -> dict[str, Any]:
     return answer_json(answer) if form == "wide" else answer.to_dict(form="long")
 
 
-def _one_of(state: State, job: Job, answers: list[Answer] | None, question: int | None) -> Answer:
+def _one_of(
+    state: ServiceState, job: Job, answers: list[Answer] | None, question: int | None
+) -> Answer:
     """Return the answer to a question of a plan, or that to the only question."""
     if answers is None and question in (None, 1):
         return state.release_service.answer(job)
@@ -337,7 +339,7 @@ def refuse(release: ReleaseName, body: Refusal, caller: Deciding, state: StateOf
     return shown_release(state, state.release_service.refuse(job, caller, body.validated()))
 
 
-def _before(state: State, caller: Caller, cursor: str) -> int:
+def _before(state: ServiceState, caller: Caller, cursor: str) -> int:
     """Return the number of the release before a page: the last one of the previous page."""
     # (The index of a release among all of them would reveal how many the others asked.)
     with suppress(Problem):
@@ -347,14 +349,14 @@ def _before(state: State, caller: Caller, cursor: str) -> int:
     )
 
 
-def _with_team_ledgers(state: State, names: list[str]) -> list[str]:
+def _with_team_ledgers(state: ServiceState, names: list[str]) -> list[str]:
     """Return the data sets whose teams have ledgers of their own."""
     with suppress(Problem):
         return [name for name in names if state.datasets.of(name).owner.per_team]
     return []  # no data set of that name, and so no release
 
 
-def _allowed(state: State, caller: Caller, names: list[str]) -> list[JobScope]:
+def _allowed(state: ServiceState, caller: Caller, names: list[str]) -> list[JobScope]:
     """Return the releases of each data set that a caller may see."""
     scopes = []
     per_team = _with_team_ledgers(state, names)
@@ -366,17 +368,17 @@ def _allowed(state: State, caller: Caller, names: list[str]) -> list[JobScope]:
     return scopes
 
 
-def _is_own(state: State, caller: Caller, job: Job) -> bool:
+def _is_own(state: ServiceState, caller: Caller, job: Job) -> bool:
     if job.asked_by != caller.name:
         return False
     return state.datasets.of(job.dataset).is_own(caller, job.team)
 
 
-def seen(state: State, caller: Caller, name: str) -> Job:
+def seen(state: ServiceState, caller: Caller, name: str) -> Job:
     return _job_of(state, caller, name, "see_releases")
 
 
-def _job_of(state: State, caller: Caller, name: str, action: str) -> Job:
+def _job_of(state: ServiceState, caller: Caller, name: str, action: str) -> Job:
     """Return a release that a caller may see; others are as if they were not there."""
     job = state.release_service.queue.find(name)
     if job is not None:
@@ -387,7 +389,7 @@ def _job_of(state: State, caller: Caller, name: str, action: str) -> Job:
     raise Problem("not_found", "there is no such release, or it is not for you")
 
 
-def _done(state: State, job: Job) -> Job:
+def _done(state: ServiceState, job: Job) -> Job:
     now = state.clock()
     shown = job.shown(now)
     if shown == "done":
@@ -401,7 +403,7 @@ def _done(state: State, job: Job) -> Job:
     raise Problem("gone", f"the release is {shown}: it has no answer")
 
 
-def _answered_at(state: State, job: Job) -> float:
+def _answered_at(state: ServiceState, job: Job) -> float:
     """Return when the question was first answered; a replay has the time of the first answer."""
     # Of a free answer it is when the first of the releases was that it follows from.
     per_team = state.datasets.of(job.dataset).owner.per_team
@@ -414,7 +416,7 @@ def _answered_at(state: State, job: Job) -> float:
     return min(started)
 
 
-def shown_release(state: State, job: Job, with_answer: bool = False) -> Release:
+def shown_release(state: ServiceState, job: Job, with_answer: bool = False) -> Release:
     now = state.clock()
     shown = job.shown(now)
     error = json.loads(job.error) if shown == "failed" and job.error is not None else None
