@@ -621,8 +621,7 @@ def healthy(folder: Path) -> dict[str, tuple[Path, str]]:
     (folder / "v.sav").write_bytes(b"$FL2@(#) SPSS DATA FILE" + bytes(200))
     (folder / "v.por").write_bytes(b"ASCII SPSS PORT FILE".ljust(200))
     (folder / "v.zst").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(9))
-    for name in ("v.tab", "v.dat", "v"):
-        (folder / name).write_text(text)
+    (folder / "v").write_text(text)
     frame.to_csv(folder / "v.bz2")
     frame.to_csv(folder / "v.xz")
     frame.to_csv(folder / "v.csv.zip")
@@ -642,8 +641,6 @@ def healthy(folder: Path) -> dict[str, tuple[Path, str]]:
         "v.bz2": "packed with bzip2",
         "v.xz": "packed with xz",
         "v.csv.zip": "a zip archive",
-        "v.tab": "text: if tabs separate its fields, name it .tsv",
-        "v.dat": "text: if a character separates",
         "v": "text: if a character separates",
     }
     return {name: (folder / name, words) for name, words in said.items()}

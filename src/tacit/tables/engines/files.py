@@ -100,11 +100,6 @@ _KINDS = {
     "encrypted parquet": _Kind(
         "an encrypted Parquet file", "write it again without encryption, in a place that is safe"
     ),
-    "tab": _Kind(
-        "text",
-        "if tabs separate its fields, name it .tsv; if another character does, name it .csv and "
-        "declare that, as in delimiter=';'",
-    ),
     "text": _Kind(
         "text",
         "if a character separates its fields, name it .csv and declare that, as in delimiter=';'; "
@@ -147,7 +142,6 @@ _NAMES = {
     ".xz": "xz",
     ".lz4": "lz4",
     ".gz": "gzip",
-    ".tab": "tab",
     **dict.fromkeys((".ledger", ".ledger-wal", ".ledger-shm"), "ledger"),
 }
 # Kinds by first bytes; DuckDB's stand behind a checksum.
@@ -185,7 +179,7 @@ _MAGIC = {
 _WORDS = ("orc", "bzip2")  # kinds whose first bytes may also begin a word
 # Kinds that are stored in another one, and known by their names.
 _WITHIN = {"zip": ("workbook",), "gzip": ("r", "tar"), "workbook": ("access",)}
-_PLAIN = ("tab", "text", "unknown")
+_PLAIN = ("text", "unknown")
 _JSON = re.compile(rb"\s*(\{\s*[\"}]|\[\s*[\[{\"])")
 
 
@@ -233,7 +227,7 @@ def misnamed(path: str) -> str:
         expected: tuple[str, ...] = ("parquet", "unknown")
     elif pack_of(name):
         expected = (PACKED[pack_of(name)], "unknown")
-        if content in ("tab", "text"):
+        if content == "text":
             return f"is not packed, and its name ends in {pack_of(name)}: name it without"
     else:
         expected = _PLAIN

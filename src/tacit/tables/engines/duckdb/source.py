@@ -407,7 +407,7 @@ if sys.version_info >= (3, 14):
     from compression.zstd import ZstdError
 
     _DAMAGED = (*_DAMAGED, ZstdError)
-_UNREADABLE = (*_DAMAGED, DataSourceError)
+_UNREADABLE: tuple[type[Exception], ...] = (*_DAMAGED, DataSourceError)
 
 
 # Open a table for DuckDB: files, data frames, tables of a DuckDB database.
