@@ -229,12 +229,10 @@ def _open_csv(
     from tacit.tables.engines.files import data_files
 
     def notice(file: CsvFile) -> Any:
-        first = 1 if file.form.names is not None else 2
-
         def note(line: int, kind: str) -> None:
             wrong[kind] += 1
             if len(where[kind]) < _SHOWN:
-                where[kind].append((Path(file.path).name, line + first))
+                where[kind].append((Path(file.path).name, line + 1))
 
         return note
 

@@ -160,7 +160,7 @@ def _is_code_sql(column: Column, codes: Sequence[Code], schema: Schema, d: Diale
         days = ", ".join(d.literal(datetime.date.fromisoformat(word)) for word in words)
         return f"{value} in ({days})"
     if kind in ("text", "undeclared"):
-        return _text_sql(name, value, numbers, words, d)
+        return _text_sql(column, value, numbers, words, d)
     if kind not in ("integer", "float", "decimal"):
         why = "true and false" if kind == "boolean" else f"the type {column.declared}"
         _refuse(codes, name, f"{why}, which has no codes: any other cell is missing already")
@@ -180,7 +180,7 @@ def _refuse(codes: Iterable[Code], name: str, why: str) -> None:
 
 
 def _text_sql(
-    name: str, cell: str, numbers: Sequence[Any], words: Sequence[str], d: Dialect
+    column: Column, cell: str, numbers: Sequence[Any], words: Sequence[str], d: Dialect
 ) -> str:
     """Return whether text is a code: equal as a number to a number, as text to a word."""
     tests = []
@@ -191,9 +191,12 @@ def _text_sql(
         far = [
             n for n in numbers for end in (n if isinstance(n, list) else [n]) if abs(end) > _EXACT
         ]
-        _refuse(far, name, "text, whose numbers are exact up to 2^53: declare it as an integer")
+        why = "text, whose numbers are exact up to 2^53: declare it as an integer"
+        _refuse(far, column.name, why)
         doubles = _doubles(numbers)
-        tests.append(_within(reading_sql("read_number", cell, d), doubles, d))
+        written = (column.numbers or "{x}").replace("{x}", cell)
+        tests.append(_within(reading_sql("read_number", written, d), doubles, d))
+    if numbers and not column.numbers:
         pattern = d.literal(d.whole.format(p=_COMMA))
         point = reading_sql("read_number", f"replace({cell}, ',', '.')", d)
         comma = d.matches.format(x=cell, p=pattern)
