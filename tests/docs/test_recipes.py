@@ -62,8 +62,9 @@ def test_the_call_of_r_asks_what_the_shell_asks(capsys: pytest.CaptureFixture[st
     """Typed in a shell, the words of the call of R get the answer of the shell again, free."""
     text = (ROOT / "docs" / "how-to" / "r-and-the-command-line.md").read_text(encoding="utf-8")
     (shell,) = (block for block in blocks(text) if block.language == "console")
-    (call,) = re.findall(r'system2\("tacit", c\((.*?)\), stdout = TRUE\)', text, re.DOTALL)
-    typed = re.findall(r'"([^"]*)"', call)
+    (words,) = re.findall(r"words <- c\((.*?)\)\n", text, re.DOTALL)
+    (last, _) = re.findall(r'system2\("tacit", c\(words, "(.*?)"\), stdout = TRUE\)', text)
+    typed = [*re.findall(r'"([^"]*)"', words), last]
     said = shlex.split(shell.text.replace("\\\n", " ").removeprefix("$ tacit "))
     asked = []
     for words in (said, typed):

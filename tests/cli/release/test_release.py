@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import shlex
+import shutil
 import subprocess
 import sys
 from fractions import Fraction
@@ -17,6 +19,7 @@ from tacit import Certificate
 from tacit.accounting import open_ledger
 from tacit.display.card import _templates
 
+ENDS = ("error", "low", "high")
 RELEASE = "release people.csv --one-row-each --count --mean age:0:100 --epsilon 0.5"
 
 
@@ -76,6 +79,44 @@ def test_the_formats_of_official_statistics(tacit, folder: Path) -> None:
     assert "wrote sites.csv\nwrote sites.csv-metadata.json" in wrote.err
     assert (folder / "sites.csv").read_text() == tacit(f"{groups} --csv").out
     assert '"url": "sites.csv"' in (folder / "sites.csv-metadata.json").read_text()
+
+
+@pytest.mark.full
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="apt-get install r-base-core")
+def test_r_reads_the_csv(tacit, folder: Path) -> None:
+    # As docs/how-to/r-and-the-command-line.md reads it.
+    sites = ["0101", "NA", "T", 'a "b", c', "été"]
+    rows = [f"{place},{site}" for site in sites for place in range(400)]
+    quoted = [row.replace('a "b", c', '"a ""b"", c"') for row in rows]
+    (folder / "sites.csv").write_text("\n".join(["n,site", *quoted]), encoding="utf-8")
+    (folder / "keys.csv").write_text(
+        "\n".join(["site", *(q.partition(",")[2] for q in quoted[::400])]), encoding="utf-8"
+    )
+    done = tacit(
+        "release sites.csv --one-row-each --count --by site --keys-file keys.csv --epsilon 9 --csv"
+    )
+    (folder / "out.csv").write_text(done.out, encoding="utf-8")
+    (folder / "read.R").write_text(
+        'x <- read.csv("out.csv", colClasses = c(site = "character"), na.strings = "",\n'
+        '  check.names = FALSE, encoding = "UTF-8")\n'
+        'for (i in seq_len(nrow(x))) cat(x$site[i], x$count[i], x$count_error[i], sep = "|",\n'
+        "  fill = TRUE)\n"
+        "cat(names(x))\n",
+        encoding="utf-8",
+    )
+    read = subprocess.run(
+        ["Rscript", "read.R"], cwd=folder, capture_output=True, text=True, timeout=60,
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+    )  # fmt: skip
+    assert read.returncode == 0, read.stderr
+    *lines, names = read.stdout.splitlines()
+    table = list(csv.DictReader(io.StringIO(done.out)))
+    assert names.split() == list(table[0]) == ["site", "count", *(f"count_{x}" for x in ENDS)]
+    assert sorted(line.split("|")[0] for line in lines) == sorted(sites)
+    for line, row in zip(lines, table, strict=True):
+        site, count, error = line.split("|")
+        assert (site, count) == (row["site"], row["count"])
+        assert float(error) == pytest.approx(float(row["count_error"]), rel=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def _datatype(column: ExportColumn) -> Any:
     types = {type(value) for value in column.values if value is not None}
     if types == {int}:
         return "integer"
-    if column.number or (types and types <= {int, float}):
+    if (str not in types and column.number) or (types and types <= {int, float}):
         return "double"
     if types == {bool}:
         return {"base": "boolean", "format": "True|False"}
