@@ -54,7 +54,7 @@ def client(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Client]:
 def test_the_page_for_analysts(client: Client) -> None:
     token, release = client.token("analyst", "visits", "ada"), ""
     asked = requests("service-for-analysts.md")
-    assert len(asked) == 10
+    assert len(asked) == 12
     for method, path, headers, body in asked:
         path = path.replace("{id}", release)
         reply = client.request(method, path, token=token, headers=headers, json=body)

@@ -239,7 +239,6 @@ def _together(plan: Mapping[str, Any], free: Mapping[str, Any]) -> dict[str, Any
             }
             for one in plan["questions"]
         ],
-        "all_free": all(one["free"] for one in plan["questions"]),
         "answers": [
             {
                 "label": one["label"],
@@ -281,11 +280,14 @@ def _verdict(reply: Mapping[str, Any], cost: Budget) -> str:
     caps = [limit for limit in reply["limited_by"] if limit.startswith("the cap")]
     by_budget = len(caps) < len(reply["limited_by"])
     under = "" if by_budget else f" under {' and '.join(caps)}"
+    text = reply["text"]
+    if "plan" in reply:  # the list of the questions has their words
+        text = f"{len(reply['plan']['questions'])} questions together"
     if reply["replay"]:
-        return f"{reply['text']}: this was asked before, and is free. {left} is left{under}."
+        return f"{text}: this was asked before, and is free. {left} is left{under}."
     if reply["open"]:
-        return f"{reply['text']}: this was charged before, and is answered at no further cost."
-    verdict = f"{reply['text']}: this costs {budget_words(cost)} of the {left} that is left{under}."
+        return f"{text}: this was charged before, and is answered at no further cost."
+    verdict = f"{text}: this costs {budget_words(cost)} of the {left} that is left{under}."
     limit = "The budget" if by_budget else " and ".join(caps).capitalize()
     return verdict if reply["affordable"] else f"{verdict} {limit} does not cover it."
 
@@ -461,8 +463,12 @@ def shown_release(one: Mapping[str, Any], *, may_cancel: bool, may_decide: bool)
         ("Data as of", when(one.get("data_from"))),
     ]
     error = one.get("error")
+    count = len((one.get("request") or {}).get("questions", ()))
+    if count:
+        about.insert(0, ("Question", shown["question"]))
     return {
         **shown,
+        "heading": f"{count} questions together" if count else shown["question"],
         "home": home_of(shown["dataset"]),
         "word": state,
         "state_text": _STATE_TEXT.get(state, ""),
