@@ -293,6 +293,7 @@ def preview_of(
     shown: Any = expected.to_json()
     shown["free"] = _errors(follows)
     shown["remaining"] = left.remaining.to_json()
+    shown["limited_by"] = list(left.limits)
     affordable = shown["granted"] = charged or _covers(hosted, caller, cost)
     shown["whereabouts"] = ""  # a place on the machine of the service
     shown["notes"] = [*shown["notes"], *_capped(left), *notes]
@@ -344,6 +345,7 @@ def _free_preview(
         notes=(*question.notes, *_capped(left), *notes),
         granted=True,
         free=_errors(follows),
+        limited_by=left.limits,
     )
     return _reply(preview, preview.to_json(), left, words_of(question), follows)
 

@@ -15,7 +15,7 @@ from tacit.report import Certificate
 from tacit.report.derived import without_derived
 from tacit.report.odds import Odds
 from tacit.report.page import answers
-from tacit.report.text import budget_words, number, protects_line, question_words
+from tacit.report.text import budget_words, listed, number, protects_line, question_words
 from tacit.service.access import EVERYTHING, RIGHTS, Caller, decide
 from tacit.service.pages.frame import bar, budget_of, when
 from tacit.tables.plan.preview import Preview
@@ -277,32 +277,34 @@ def _percent(share: str) -> str:
 
 def _verdict(reply: Mapping[str, Any], cost: Budget) -> str:
     left = budget_words(Budget.from_json(reply["remaining"]))
-    caps = [limit for limit in reply["limited_by"] if limit.startswith("the cap")]
-    by_budget = len(caps) < len(reply["limited_by"])
-    under = "" if by_budget else f" under {' and '.join(caps)}"
+    limits = listed(reply["limited_by"])
     text = reply["text"]
     if "plan" in reply:  # the list of the questions has their words
         text = f"{len(reply['plan']['questions'])} questions together"
     if reply["replay"]:
-        return f"{text}: this was asked before, and is free. {left} is left{under}."
+        return f"{text}: this was asked before, and is free. {left} is left under {limits}."
     if reply["open"]:
         return f"{text}: this was charged before, and is answered at no further cost."
-    verdict = f"{text}: this costs {budget_words(cost)} of the {left} that is left{under}."
-    limit = "The budget" if by_budget else " and ".join(caps).capitalize()
-    return verdict if reply["affordable"] else f"{verdict} {limit} does not cover it."
+    verdict = f"{text}: this costs {budget_words(cost)} of the {left} that is left under {limits}."
+    do = "does" if len(reply["limited_by"]) == 1 else "do"
+    return (
+        verdict
+        if reply["affordable"]
+        else f"{verdict} {limits[:1].upper()}{limits[1:]} {do} not cover it."
+    )
 
 
 def _free(reply: Mapping[str, Any]) -> str:
     """Describe the answer that follows from earlier releases; empty if there is none."""
     if not reply["free"]:
         return ""
-    listed = _free_labels(reply["free"])
+    labels = _free_labels(reply["free"])
     if "plan" in reply:
         return (
-            f"These follow from releases that you can see, at no cost: {listed}. Ask them alone, "
+            f"These follow from releases that you can see, at no cost: {labels}. Ask them alone, "
             "free, and plan the others: they have less error then for the same loss."
         )
-    return f"It follows from releases that you can see, at no cost: {listed}."
+    return f"It follows from releases that you can see, at no cost: {labels}."
 
 
 def _free_labels(follows: Mapping[str, Any]) -> str:
