@@ -75,7 +75,7 @@ def test_the_page_for_reviewers(client: Client) -> None:
 
     first, second = ask("first"), ask("second")
     asked = requests("service-for-reviewers.md")
-    assert len(asked) == 4
+    assert len(asked) == 5
     for method, path, headers, body in asked:
         path = path.replace("{id}", second if body else first)
         if "certificate" in path:

@@ -8,15 +8,14 @@ from typing import Any
 from urllib.parse import quote
 
 from tacit.accounting.budget import Budget
-from tacit.arithmetic.exact import show
 from tacit.display.card import drawing
 from tacit.display.svg_chart import PHONE_WIDTH, Mark, chart
 from tacit.report import Certificate
 from tacit.report.derived import without_derived
-from tacit.report.odds import Odds
 from tacit.report.page import answers
 from tacit.report.text import budget_words, listed, number, protects_line, question_words
 from tacit.service.access import EVERYTHING, RIGHTS, Caller, decide
+from tacit.service.hosting.ask import odds_words
 from tacit.service.pages.frame import bar, budget_of, when
 from tacit.tables.plan.preview import Preview
 
@@ -199,7 +198,7 @@ def expected(
     free = reply["replay"] or reply["open"]
     return {
         "verdict": _verdict(reply, cost),
-        "odds": [_odds(preview.cost)],
+        "odds": [odds_words(preview.cost)],
         "sizes": [f"{size:,}" for size in preview.rows],
         "rows": [
             {
@@ -312,17 +311,6 @@ def _free_labels(follows: Mapping[str, Any]) -> str:
     return ", ".join(
         f"{label} with a standard error of {number(error, error / 10)}"
         for label, error in errors.items()
-    )
-
-
-def _odds(cost: Budget) -> str:
-    """Describe what a release reveals about a person at most."""
-    if cost.is_nothing:
-        return ""
-    sure = show(Odds.of(cost, 1).percent(10))
-    return (
-        "The odds: someone who is 10% sure that a given person is in the data could become at most "
-        f"{sure}% sure from this release, whatever else they know."
     )
 
 
@@ -445,8 +433,15 @@ def row(one: Mapping[str, Any]) -> dict[str, Any]:
         "asked_by": one.get("asked_by") or "",
         "when": when(one.get("asked_at")),
         "cost": budget_of(one.get("cost")),
+        "odds": odds_words(Budget.from_json(one["cost"])) if one.get("cost") else "",
         "state": one["state"],
     }
+
+
+def reviewed(review: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a reviewer decides by: what to expect, and who asked what before."""
+    shown = expected(review["preview"], approval=True, may_ask=False, key="")
+    return {**shown, "earlier": [row(one) for one in review["earlier"]]}
 
 
 def shown_release(one: Mapping[str, Any], *, may_cancel: bool, may_decide: bool) -> dict[str, Any]:
