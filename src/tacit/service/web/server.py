@@ -39,6 +39,7 @@ from tacit.service.web.routes import (
     dashboards,
     datasets,
     declarations,
+    feed,
     operation,
     releases,
 )
@@ -142,6 +143,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     datasets.router,
     declarations.router,
     releases.router,
+    feed.router,
     datasets.refresh_router,
     collections.router,
     dashboards.router,
