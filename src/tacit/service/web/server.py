@@ -42,6 +42,7 @@ from tacit.service.web.routes import (
     feed,
     operation,
     releases,
+    saved,
 )
 from tacit.service.web.routing import ErrorBody, cookie_name, declared_right, signed_in
 from tacit.service.web.state import State
@@ -144,6 +145,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     declarations.router,
     releases.router,
     feed.router,
+    saved.router,
     datasets.refresh_router,
     collections.router,
     dashboards.router,
