@@ -54,7 +54,7 @@ def client(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Client]:
 def test_the_page_for_analysts(client: Client) -> None:
     token, release = client.token("analyst", "visits", "ada"), ""
     asked = requests("service-for-analysts.md")
-    assert len(asked) == 10
+    assert len(asked) == 12
     for method, path, headers, body in asked:
         path = path.replace("{id}", release)
         reply = client.request(method, path, token=token, headers=headers, json=body)
@@ -75,7 +75,7 @@ def test_the_page_for_reviewers(client: Client) -> None:
 
     first, second = ask("first"), ask("second")
     asked = requests("service-for-reviewers.md")
-    assert len(asked) == 4
+    assert len(asked) == 5
     for method, path, headers, body in asked:
         path = path.replace("{id}", second if body else first)
         if "certificate" in path:

@@ -76,7 +76,10 @@ def test_a_service_is_asked_as_a_table_of_ones_own(tacit, tmp_path: Path, monkey
         asked = ["together", "visits", *queries, *PRICE, "--server", here.address]
         shown = tacit(*asked, "--preview", "--page", "plan.html")
         assert shown.code == 0, shown.err
-        assert "costs epsilon 0.5" in shown.out
+        assert (
+            "costs epsilon 0.5 of the epsilon 1,000 that is left under the budget of the data set"
+            in shown.out.replace("1000", "1,000")
+        )
         assert "Noise is added to counts by site: 100.0%" in shown.out
         done = tacit(*asked, "--certificate", "a.json")
         assert done.code == 0, done.err

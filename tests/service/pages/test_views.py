@@ -77,9 +77,9 @@ def test_names_are_quoted_and_nothing_else_is_taken():
 
 def test_what_to_expect(session):
     shown = expected(told(session.agg(n=tc.count(), m=tc.mean("cost"))), **ASKED)
-    assert (
-        shown["verdict"]
-        == "count of rows: this costs epsilon 0.5 of the epsilon 1000 that is left."
+    assert shown["verdict"] == (
+        "count of rows: this costs epsilon 0.5 of the epsilon 1000 that is left under the budget "
+        "of the data set."
     )
     assert [row["label"] for row in shown["rows"]] == ["n", "m"]
     assert [label for label, _ in shown["charts"]] == ["n", "m"]

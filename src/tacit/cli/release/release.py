@@ -325,7 +325,7 @@ def show_previews(job: ReleaseRun, show: PreviewOptions) -> None:
     from tacit.arithmetic.exact import show as show_number
     from tacit.cli.release.job import free_notes, opened
     from tacit.cli.shared.flag_values import integer_range, labelled
-    from tacit.report.text import budget_words, number
+    from tacit.report.text import budget_words, listed, number
 
     sizes = integer_range(show.sizes, "--sizes")
     sure = None if show.target is None else show.confidence
@@ -353,6 +353,7 @@ def show_previews(job: ReleaseRun, show: PreviewOptions) -> None:
                     "errors": expected.to_dict(),
                     "cost": amounts(expected.cost),
                     "remaining": amounts(expected.remaining, left=True),
+                    "limited_by": list(expected.limited_by),
                     "protects": session.unit.describe(),
                     "notes": list(expected.notes),
                     "weak": expected.weak,
@@ -407,11 +408,13 @@ def show_previews(job: ReleaseRun, show: PreviewOptions) -> None:
                 else "was charged before and is open: it is answered at no further cost"
                 if free
                 else f"costs {budget_words(expected.cost)} of the "
-                f"{budget_words(expected.remaining)} that is left"
+                f"{budget_words(expected.remaining)} that is left{expected.under}"
             )
             print(f"This release {verdict}.")
             if not free and not expected.affordable:
-                note("It would be refused: the budget does not cover it.")
+                limit = listed(expected.limited_by or ("the budget",))
+                do = "do" if len(expected.limited_by) > 1 else "does"
+                note(f"It would be refused: {limit} {do} not cover it.")
     if show.json:
         print_json({"previews": previews})
 

@@ -8,15 +8,21 @@ from typing import Any
 from urllib.parse import quote
 
 from tacit.accounting.budget import Budget
-from tacit.arithmetic.exact import show
 from tacit.display.card import drawing
 from tacit.display.svg_chart import PHONE_WIDTH, Mark, chart
 from tacit.report import Certificate
 from tacit.report.derived import without_derived
-from tacit.report.odds import Odds
 from tacit.report.page import answers
-from tacit.report.text import budget_words, code_words, number, protects_line, question_words
+from tacit.report.text import (
+    budget_words,
+    code_words,
+    listed,
+    number,
+    protects_line,
+    question_words,
+)
 from tacit.service.access import EVERYTHING, RIGHTS, Caller, decide
+from tacit.service.hosting.ask import odds_words
 from tacit.service.pages.frame import bar, budget_of, when
 from tacit.tables.plan.preview import Preview
 
@@ -202,7 +208,7 @@ def expected(
     free = reply["replay"] or reply["open"]
     return {
         "verdict": _verdict(reply, cost),
-        "odds": [_odds(preview.cost)],
+        "odds": [odds_words(preview.cost)],
         "sizes": [f"{size:,}" for size in preview.rows],
         "rows": [
             {
@@ -242,7 +248,6 @@ def _together(plan: Mapping[str, Any], free: Mapping[str, Any]) -> dict[str, Any
             }
             for one in plan["questions"]
         ],
-        "all_free": all(one["free"] for one in plan["questions"]),
         "answers": [
             {
                 "label": one["label"],
@@ -281,29 +286,34 @@ def _percent(share: str) -> str:
 
 def _verdict(reply: Mapping[str, Any], cost: Budget) -> str:
     left = budget_words(Budget.from_json(reply["remaining"]))
-    caps = [limit for limit in reply["limited_by"] if limit.startswith("the cap")]
-    by_budget = len(caps) < len(reply["limited_by"])
-    under = "" if by_budget else f" under {' and '.join(caps)}"
+    limits = listed(reply["limited_by"])
+    text = reply["text"]
+    if "plan" in reply:  # the list of the questions has their words
+        text = f"{len(reply['plan']['questions'])} questions together"
     if reply["replay"]:
-        return f"{reply['text']}: this was asked before, and is free. {left} is left{under}."
+        return f"{text}: this was asked before, and is free. {left} is left under {limits}."
     if reply["open"]:
-        return f"{reply['text']}: this was charged before, and is answered at no further cost."
-    verdict = f"{reply['text']}: this costs {budget_words(cost)} of the {left} that is left{under}."
-    limit = "The budget" if by_budget else " and ".join(caps).capitalize()
-    return verdict if reply["affordable"] else f"{verdict} {limit} does not cover it."
+        return f"{text}: this was charged before, and is answered at no further cost."
+    verdict = f"{text}: this costs {budget_words(cost)} of the {left} that is left under {limits}."
+    do = "does" if len(reply["limited_by"]) == 1 else "do"
+    return (
+        verdict
+        if reply["affordable"]
+        else f"{verdict} {limits[:1].upper()}{limits[1:]} {do} not cover it."
+    )
 
 
 def _free(reply: Mapping[str, Any]) -> str:
     """Describe the answer that follows from earlier releases; empty if there is none."""
     if not reply["free"]:
         return ""
-    listed = _free_labels(reply["free"])
+    labels = _free_labels(reply["free"])
     if "plan" in reply:
         return (
-            f"These follow from releases that you can see, at no cost: {listed}. Ask them alone, "
+            f"These follow from releases that you can see, at no cost: {labels}. Ask them alone, "
             "free, and plan the others: they have less error then for the same loss."
         )
-    return f"It follows from releases that you can see, at no cost: {listed}."
+    return f"It follows from releases that you can see, at no cost: {labels}."
 
 
 def _free_labels(follows: Mapping[str, Any]) -> str:
@@ -311,17 +321,6 @@ def _free_labels(follows: Mapping[str, Any]) -> str:
     return ", ".join(
         f"{label} with a standard error of {number(error, error / 10)}"
         for label, error in errors.items()
-    )
-
-
-def _odds(cost: Budget) -> str:
-    """Describe what a release reveals about a person at most."""
-    if cost.is_nothing:
-        return ""
-    sure = show(Odds.of(cost, 1).percent(10))
-    return (
-        "The odds: someone who is 10% sure that a given person is in the data could become at most "
-        f"{sure}% sure from this release, whatever else they know."
     )
 
 
@@ -446,8 +445,15 @@ def row(one: Mapping[str, Any]) -> dict[str, Any]:
         "asked_by": one.get("asked_by") or "",
         "when": when(one.get("asked_at")),
         "cost": budget_of(one.get("cost")),
+        "odds": odds_words(Budget.from_json(one["cost"])) if one.get("cost") else "",
         "state": one["state"],
     }
+
+
+def reviewed(review: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a reviewer decides by: what to expect, and who asked what before."""
+    shown = expected(review["preview"], approval=True, may_ask=False, key="")
+    return {**shown, "earlier": [row(one) for one in review["earlier"]]}
 
 
 def shown_release(one: Mapping[str, Any], *, may_cancel: bool, may_decide: bool) -> dict[str, Any]:
@@ -466,8 +472,12 @@ def shown_release(one: Mapping[str, Any], *, may_cancel: bool, may_decide: bool)
         ("Data as of", when(one.get("data_from"))),
     ]
     error = one.get("error")
+    count = len((one.get("request") or {}).get("questions", ()))
+    if count:
+        about.insert(0, ("Question", shown["question"]))
     return {
         **shown,
+        "heading": f"{count} questions together" if count else shown["question"],
         "home": home_of(shown["dataset"]),
         "word": state,
         "state_text": _STATE_TEXT.get(state, ""),

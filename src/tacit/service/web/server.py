@@ -39,8 +39,10 @@ from tacit.service.web.routes import (
     dashboards,
     datasets,
     declarations,
+    feed,
     operation,
     releases,
+    saved,
 )
 from tacit.service.web.routing import ErrorBody, cookie_name, declared_right, signed_in
 from tacit.service.web.state import ServiceState
@@ -142,6 +144,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     datasets.router,
     declarations.router,
     releases.router,
+    feed.router,
+    saved.router,
     datasets.refresh_router,
     collections.router,
     dashboards.router,

@@ -18,6 +18,7 @@ from tacit.service.access import Caller, Decisions
 from tacit.service.audit_log import AuditLog, BatchWriter, noted_in
 from tacit.service.database import Database, declarations, open_store
 from tacit.service.hosting.datasets import Datasets, Hosted
+from tacit.service.hosting.saved import SavedQuestions
 from tacit.service.jobs.queue import Queue
 from tacit.service.jobs.release_service import ReleaseService
 from tacit.service.jobs.workers import ReleaseRecords, Workers
@@ -196,6 +197,7 @@ class ServiceState:
         self.datasets = Datasets(
             self.declared, settings, self.database, lambda n: self.refreshes.current(n).number
         )
+        self.saved = SavedQuestions(self.database, clock)
         queue = Queue(self.database, clock)
         self.records = ReleaseRecords(queue, self.audit, self.metrics, self.traces)
         decisions = Decisions(partial(behind, self.database))

@@ -66,6 +66,8 @@ class Preview(Shown):
         granted: whether the ledger would grant the cost; None where it was not asked.
         free: for each label whose question follows from earlier releases, the standard error of the
             answer that costs nothing; at a service, from the releases that the asker may see.
+        limited_by: at a service, what leaves the asker no more than ``remaining``: the budget, or
+            the cap of the person, the team or the data set; several where they leave the same.
     """
 
     cost: Budget
@@ -85,6 +87,7 @@ class Preview(Shown):
     intervals: dict[str, tuple[float, ...]] = field(default_factory=dict)
     granted: bool | None = None
     free: dict[str, float] = field(default_factory=dict)
+    limited_by: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -201,6 +204,11 @@ class Preview(Shown):
             table[f"{size} rows"] = [errors[index] for errors in self.errors.values()]
         return table
 
+    @property
+    def under(self) -> str:
+        """Which limit leaves no more, as the end of a sentence; empty in a session."""
+        return f" under {listed(self.limited_by)}" if self.limited_by else ""
+
     def to_json(self) -> dict[str, object]:
         """Return all of it as plain JSON values; an infinite error is null."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
@@ -210,6 +218,7 @@ class Preview(Shown):
             "remaining": self.remaining.to_json(),
             "rows": list(self.rows),
             "notes": list(self.notes),
+            "limited_by": list(self.limited_by),
             "bounds": {k: [str(end) for end in ends] for k, ends in self.bounds.items()},
             "confidence": None if self.confidence is None else str(self.confidence),
             **{name: _finite(values[name]) for name in _NUMBERS},
@@ -235,6 +244,7 @@ class Preview(Shown):
                 },
                 "confidence": None if confidence is None else Fraction(confidence),
                 "free": {k: float(v) for k, v in fields_.get("free", {}).items()},
+                "limited_by": tuple(map(str, fields_.get("limited_by", ()))),
                 **{name: _endless(fields_[name]) for name in _NUMBERS},
             }
             rest = {each.name for each in fields(cls)} - set(read)
@@ -265,7 +275,8 @@ class Preview(Shown):
             for label, error in self.free.items()
         ]
         location = f", {self.whereabouts}" if self.whereabouts else ""
-        notes.append(f"cost {self.cost!r} of the {self.remaining!r} that is left{location}")
+        left = f"{self.remaining!r} that is left{self.under}{location}"
+        notes.append(f"cost {self.cost!r} of the {left}")
         if self.threshold is not None:
             notes.append(f"a key is released where its noisy count of people is {self.threshold}+")
         notes += [*self.notes, *([self.weak] if self.weak else [])]

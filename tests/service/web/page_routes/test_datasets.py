@@ -223,7 +223,7 @@ def test_several_questions_are_previewed_together_and_released_once(client, ada)
     for told in ("What to expect", "In the plan", "One by one", "The strategy", "100.0%", "site"):
         assert told in page
     assert re.search(
-        r"2 questions together: .* costs epsilon 0.25 of the epsilon \S+ that is left", page
+        r"2 questions together: this costs epsilon 0.25 of the epsilon \S+ that is left", page
     )
     key = re.search(r'name="key" value="([^"]+)"', page)[1]
     before = ada.client.state.datasets.of("visits").ledger(None).spent

@@ -79,6 +79,47 @@ def test_a_reviewer_sees_the_expected_errors_and_what_is_left(client, ada, rita)
         budget.set_caps({"analyst:ada": None}, "as before")
 
 
+def test_a_reviewer_sees_who_asked_what_before_and_the_odds(client, ada, rita):
+    first = asked(browser(client, "analyst", "visits", name="eve"), "1/16")
+    place = asked(ada, "1/17")
+    decision = rita.get(place).text.partition("Your decision")[2].partition("<form")[0]
+    earlier = decision.partition("Asked before")[2]
+    assert first in earlier
+    assert "eve" in earlier
+    assert place not in earlier
+    assert "10% sure that a given person" in decision
+    page = rita.get("/approvals").text
+    assert page.count("10% sure that a given person") >= 2
+    assert "eve" in page
+    path = f"/v1{place}/review"
+    reply = client.get(path, token=client.token("reviewer", name="rita"))
+    assert reply.status_code == 200, reply.text
+    result = reply.json()
+    assert result["preview"]["limited_by"] == ["the budget of the data set"]
+    assert result["odds"].startswith("The odds: someone who is 10% sure")
+    assert result["earlier"][0]["asked_by"] == "eve"
+    assert all(one["answer"] is None for one in result["earlier"])
+    for role, status in (("analyst", 403), ("auditor", 403), ("curator", 200)):
+        token = client.token(role, name="someone")
+        assert client.get(path, token=token).status_code == status, role
+    rita.post(f"{place}/refuse", reason="too fine")
+    assert client.get(path, token=client.token("reviewer", name="rita")).status_code == 409
+
+
+def test_a_curator_sees_who_waits_also_where_another_decides(client):
+    curator = client.token("curator", name="carl")
+    grants = [{"role": "analyst", "dataset": "visits"}]
+    made = client.post("/v1/tokens", json={"name": "tim", "grants": grants}, token=curator)
+    assert made.status_code in (200, 201), made.text
+    body = {"sql": SQL, "epsilon": "1/19"}
+    token = made.json()["token"]
+    place = client.post("/v1/datasets/visits/releases", json=body, token=token).json()["id"]
+    page = browser(client, "curator", name="carl").get("/approvals").text
+    others = page.partition("Waiting for someone else")[2]
+    assert place in others
+    assert "tim" in others
+
+
 def test_a_certificate_is_a_page_that_only_its_own_style_touches(ada, rita, client):
     place = asked(ada, "1/3")
     rita.post(f"{place}/approve")
@@ -104,7 +145,8 @@ def test_nobody_approves_what_they_asked(client):
     place = asked(cleo, "1/7")
     assert "Your decision" not in cleo.get(place).text
     assert 'role="alert"' in cleo.post(f"{place}/approve").text
-    assert cleo.get("/approvals").text.count(place) == 0
+    page = cleo.get("/approvals").text
+    assert page.index("Waiting for someone else") < page.index(place)
 
 
 def test_a_question_is_given_up(ada):

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import html
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.service.client import Client, running
-from support.service.hosting import COUNT, hosted_clinic, released
+from support.service.hosting import COUNT, DECLARED, hosted_clinic, released
+from support.service.pages import browser
 from tacit.accounting import epsilon
 from tacit.report import Certificate
 from tacit.report.issued import digest
+from tacit.report.text import listed
 from tacit.tables.dataset.draft import TableShape
+from tacit.tables.plan.preview import Preview
 
 HERE = "/v1/datasets/visits"
 
@@ -236,3 +240,80 @@ def test_a_cap_holds_for_a_team_that_comes_later(tmp_path: Path) -> None:
         reply = client.post(f"{HERE}/releases", json={**COUNT, "epsilon": 2}, token=late)
         assert (reply.status_code, "cap of analyst:eve" in reply.text) == (402, True)
         assert released(client, late)["state"] == "done"
+
+
+# A preview tells the least of all limits that apply, and which of them it is.
+
+
+SHARED = """
+caps = { each_analyst = { epsilon = 4 }, each_team = { epsilon = 6 } }
+[datasets.visits]
+people = "patients"
+[datasets.again]
+people = "patients"
+"""
+# what is released before: by whom, of which data set, how much, and the caps that are set; then
+# what is left for ada in oncology, and what binds
+BINDING: dict[str, tuple[list[tuple[str, str, str, int]], dict[str, int], str, list[str]]] = {
+    "the person": ([], {}, "4", ["the cap of analyst ada"]),
+    "the person who spent": (
+        [("ada", "oncology", "visits", 1)],
+        {},
+        "3",
+        ["the cap of analyst ada"],
+    ),
+    "the team": ([("eve", "oncology", "visits", 3)], {}, "3", ["the cap of team oncology"]),
+    "the person and the team": (
+        [("eve", "oncology", "visits", 2)],
+        {},
+        "4",
+        ["the cap of team oncology", "the cap of analyst ada"],
+    ),
+    "the data set": ([], {"dataset:visits": 2}, "2", ["the cap of dataset visits"]),
+    "other data sets of the same people": (
+        [("bob", "surgery", "again", 3), ("tim", "heart", "again", 4), ("kim", "skin", "again", 3)],
+        {},
+        "2",
+        ["the budget of the people 'patients'"],
+    ),
+}
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("name", BINDING)
+def test_a_preview_tells_what_binds(tmp_path: Path, name: str) -> None:
+    before, caps, left, limits = BINDING[name]
+    folder = hosted_clinic(tmp_path, SHARED, DECLARED.replace("epsilon = 1000", "epsilon = 12"))
+    text = (folder / "visits.toml").read_text().replace('name = "visits"', 'name = "again"')
+    (folder / "again.toml").write_text(text)
+    with running(folder) as client:
+        if caps:
+            body = {"caps": {n: {"epsilon": c} for n, c in caps.items()}, "reason": "a test"}
+            reply = client.put(
+                "/v1/datasets/visits/caps", json=body, token=client.token("curator", name="cleo")
+            )
+            assert reply.status_code == 200, reply.text
+        for who, team, dataset, spent in before:
+            token = client.token("analyst", name=who, team=team)
+            released(client, token, {**COUNT, "epsilon": spent, "tag": who}, dataset)
+        ada = client.token("analyst", name="ada", team="oncology")
+        plan = {"questions": [{"sql": COUNT["sql"]}], "epsilon": 5}
+        for path, body in (("preview", {**COUNT, "epsilon": 5}), ("plans/preview", plan)):
+            result = client.post(f"/v1/datasets/visits/{path}", json=body, token=ada).json()
+            assert result["remaining"] == {"kind": "pure", "epsilon": left}
+            assert (result["limited_by"], result["affordable"]) == (limits, False)
+            shown = Preview.from_json(result["preview"])
+            assert (shown.limited_by, shown.affordable) == (tuple(limits), False)
+            assert f"that is left under {listed(limits)}" in str(shown)
+        page = browser(client, "analyst", name="ada", team="oncology").post(
+            "/datasets/visits/ask", action="preview", sql=COUNT["sql"], amount="5"
+        )
+        words = html.unescape(page.text)
+        assert f"epsilon {left} that is left under {listed(limits)}" in words
+        assert "not cover it" in words
+        # what is told is what is granted: as much is, and no more
+        more = client.post(
+            "/v1/datasets/visits/releases", json={**COUNT, "epsilon": f"{left}.001"}, token=ada
+        )
+        assert more.json()["error"]["code"] == "budget_exceeded"
+        assert released(client, ada, {**COUNT, "epsilon": left})["state"] == "done"

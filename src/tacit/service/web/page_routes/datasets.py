@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Query
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from tacit.errors import TacitError
@@ -29,7 +29,7 @@ from tacit.service.pages.views import (
 )
 from tacit.service.problem import Problem
 from tacit.service.web.problems import form_problem
-from tacit.service.web.routes import datasets, releases
+from tacit.service.web.routes import datasets, releases, saved
 from tacit.service.web.routing import (
     AskBody,
     CallerOf,
@@ -79,10 +79,22 @@ def dataset(name: DatasetName, caller: _Seeing, state: StateOf) -> HTMLResponse:
     return HTMLResponse(page("dataset.html", state.settings.title, caller, given))
 
 
+_Saved = Annotated[
+    str,
+    Query(
+        alias="saved",
+        pattern="^([0-9a-f]{32})?$",
+        description="a saved question to fill the form with",
+    ),
+]
+
+
 @router.get("/datasets/{name}/ask")
-def ask(name: DatasetName, caller: _Previewing, state: StateOf) -> HTMLResponse:
+def ask(
+    name: DatasetName, caller: _Previewing, state: StateOf, chosen: _Saved = ""
+) -> HTMLResponse:
     """Show the form of a question."""
-    return _asking(name, caller, state, Form({}), None, None)
+    return _asking(name, caller, state, _filled(name, caller, state, chosen), None, None)
 
 
 @router.post("/datasets/{name}/ask")
@@ -134,9 +146,11 @@ _AIMS = (
 
 
 @router.get("/datasets/{name}/plan")
-def plan(name: DatasetName, caller: _Previewing, state: StateOf) -> HTMLResponse:
+def plan(
+    name: DatasetName, caller: _Previewing, state: StateOf, chosen: _Saved = ""
+) -> HTMLResponse:
     """Show the form of several questions."""
-    return _planning(name, caller, state, Form({}), None, None)
+    return _planning(name, caller, state, _filled(name, caller, state, chosen), None, None)
 
 
 @router.post("/datasets/{name}/plan")
@@ -212,10 +226,68 @@ def _planning(
         "aims": _AIMS,
         "least": form.one("least"),
         "tag": form.one("tag"),
+        "saved": _saved_rows(name, caller, state),
         "preview": preview,
         "wrong": wrong,
     }
     return HTMLResponse(page("plan.html", state.settings.title, caller, given))
+
+
+# Saved questions: the forms of questions and plans, filled in again.
+
+
+@router.post("/datasets/{name}/saved")
+def save(name: DatasetName, caller: _Previewing, state: StateOf, form: FormOf) -> Response:
+    """Save a question or a plan as it was written, and return to the form."""
+    many = form.one("kind") == "plan"
+    try:
+        kind = datasets.dataset(name, caller, state).budget["kind"]
+        body = PlanBody(**_plan_body(form, kind)) if many else AskBody(**_body(form, kind))
+        title = form.one("title").strip()
+        saved.save(name, saved.SaveBody(title=title, request=body), caller, state)
+    except (TacitError, ValueError) as error:
+        shown = _planning if many else _asking
+        return shown(name, caller, state, form, None, form_problem(error))
+    return RedirectResponse(f"{home_of(name)}/{'plan' if many else 'ask'}", status_code=303)
+
+
+@router.post("/datasets/{name}/saved/{one}/delete")
+def delete_saved(
+    name: DatasetName, one: saved.SavedName, caller: _Previewing, state: StateOf
+) -> Response:
+    """Delete a saved question."""
+    saved.delete(name, one, caller, state)
+    return RedirectResponse(f"{home_of(name)}/ask", status_code=303)
+
+
+def _filled(name: str, caller: Caller, state: ServiceState, one: str) -> Form:
+    """Return the fields of a saved question; none without one."""
+    if not one:
+        return Form({})
+    ask = state.saved.find(state.datasets.of(name), caller, one).ask
+    price: Any = ask.price
+    members = ask.content["questions"] if ask.is_plan else [{ask.way: ask.content}]
+    fields = {
+        "sql": [member.get("sql", "") for member in members],
+        "amount": [str(price.get("epsilon") or price.get("rho") or "")],
+        "delta": [str(price.get("delta") or "")],
+        "tag": [price.get("tag") or ""],
+        "least": [ask.content.get("least", "") if ask.is_plan else ""],
+    }
+    return Form(fields)
+
+
+def _saved_rows(name: str, caller: Caller, state: ServiceState) -> list[dict[str, Any]]:
+    """Return the saved questions of a caller; those in SQL can be opened in a form."""
+    rows = []
+    for item in saved.saved(name, caller, state).items:
+        many = "questions" in item.request
+        members = item.request["questions"] if many else [item.request]
+        sql = all("sql" in one for one in members)
+        form = f"{home_of(name)}/{'plan' if many else 'ask'}?saved={item.id}" if sql else None
+        row = {"id": item.id, "title": item.title, "question": item.question, "form": form}
+        rows.append(row)
+    return rows
 
 
 def _chosen(form: Form, table: str) -> str:
@@ -268,6 +340,7 @@ def _asking(
         "amount": form.one("amount") or "0.1",
         "delta": form.one("delta") if kind == "approximate" else None,
         "tag": form.one("tag"),
+        "saved": _saved_rows(name, caller, state),
         "preview": preview,
         "wrong": wrong,
     }

@@ -15,11 +15,10 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from tacit.errors import TacitError
 from tacit.report import Certificate
-from tacit.service.access import Caller, decide, requester_of
-from tacit.service.hosting.ask import Ask, preview_of
+from tacit.service.access import Caller, decide
 from tacit.service.pages.frame import page
 from tacit.service.pages.live_view import board_card
-from tacit.service.pages.views import answered, expected, row, shown_release
+from tacit.service.pages.views import answered, reviewed, row, shown_release
 from tacit.service.web.problems import form_problem
 from tacit.service.web.routes import dashboards, releases
 from tacit.service.web.routing import Cursor, FormOf, needs
@@ -51,14 +50,22 @@ def listed(
 def approvals(caller: _Deciding, state: StateOf, cursor: Cursor = "") -> HTMLResponse:
     """Show what waits for a decision of the caller."""
     listing = releases.releases(caller, state, None, "waiting", False, cursor, _PAGE)
-    mine = [one for one in listing.items if _may_decide(caller, state, one.dataset, one.id)]
-    rows = [row(one.model_dump()) for one in mine]
+    mine: list[dict[str, Any]] = []
+    others: list[dict[str, Any]] = []
+    for one in listing.items:
+        decides = _may_decide(caller, state, one.dataset, one.id)
+        (mine if decides else others).append(row(one.model_dump()))
     boards = [
         board_card(one.model_dump())
         for one in dashboards.dashboards(caller, state).items
         if one.state == "waiting" and dashboards.decidable(caller, state, one.dataset, one.id)
     ]
-    given = {"rows": rows, "boards": boards, "next": _more("/approvals", listing.next, {})}
+    given = {
+        "rows": mine,
+        "others": others,
+        "boards": boards,
+        "next": _more("/approvals", listing.next, {}),
+    }
     return HTMLResponse(page("approvals.html", state.settings.title, caller, given))
 
 
@@ -141,19 +148,11 @@ def _page(one: dict[str, Any], caller: Caller, state: ServiceState, wrong: objec
 
 
 def _review(release: str, caller: Caller, state: ServiceState) -> dict[str, Any] | None:
-    """Return the preview of a waiting question, on account of its requester."""
-    job = releases.seen(state, caller, release)
-    hosted, asker = state.datasets.of(job.dataset), requester_of(job)
+    """Return what a reviewer decides by."""
     try:
-        preview = preview_of(
-            Ask.from_json(json.loads(job.body)),
-            hosted,
-            asker,
-            hides=lambda key: state.release_service.hides(hosted, asker, key),
-        )
+        return reviewed(releases.review(release, caller, state).model_dump())
     except TacitError:  # the data set was declared again: approving says so
         return None
-    return expected(preview, approval=True, may_ask=False, key="")
 
 
 def _certificate(release: str, caller: Caller, state: ServiceState) -> Certificate:

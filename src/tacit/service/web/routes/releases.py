@@ -11,15 +11,19 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
-from tacit.service.access import Caller, decide, demand
+from tacit.accounting.budget import Budget
+from tacit.service.access import Caller, decide, demand, requester_of
 from tacit.service.hosting.ask import (
     ENDINGS,
     FORMATS,
     MAX_QUESTIONS,
+    Ask,
     Form,
     answer_json,
     as_bytes,
     format_of,
+    odds_words,
+    preview_of,
     publish_options,
 )
 from tacit.service.jobs.queue import STATES, Job, JobScope
@@ -40,6 +44,7 @@ from tacit.tables.release.answer import Answer
 
 router = APIRouter(tags=["releases"])
 
+_MAX_EARLIER = 10  # releases that a reviewer is shown
 _WAIT = 60  # maximum seconds that a request waits for a tick
 ReleaseName = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="of the release")]
 Seeing = Annotated[Caller, Depends(needs("see_own_releases"))]
@@ -321,6 +326,45 @@ def cancel(
 
 
 Deciding = Annotated[Caller, Depends(needs("approve"))]
+
+
+class Review(ReplyModel):
+    """What a reviewer decides by; nothing is read or spent for it."""
+
+    preview: dict[str, Any]
+    odds: str
+    earlier: list[Release]
+
+
+@router.get("/v1/releases/{release}/review")
+def review(release: ReleaseName, caller: Deciding, state: StateOf) -> Review:
+    """Show a waiting question's expected errors, what is left for its requester, and the odds.
+
+    `earlier` has the latest releases of the data set before it: who asked what.
+    """
+    job = seen(state, caller, release)
+    demand(caller, "approve", job.dataset)
+    if job.state != "waiting":
+        raise Problem("conflict", f"the release is {job.shown(state.clock())} already")
+    hosted, asker = state.datasets.of(job.dataset), requester_of(job)
+    preview = preview_of(
+        Ask.from_json(json.loads(job.body)),
+        hosted,
+        asker,
+        hides=lambda key: state.release_service.hides(hosted, asker, key),
+    )
+    queue, per_team = state.release_service.queue, _with_team_ledgers(state, [job.dataset])
+    earlier = queue.listed(
+        _allowed(state, caller, [job.dataset]),
+        per_team=per_team,
+        before=job.number,
+        limit=_MAX_EARLIER,
+    )
+    return Review(
+        preview=preview,
+        odds=odds_words(Budget.from_json(json.loads(job.cost))),
+        earlier=[shown_release(state, one) for one in earlier],
+    )
 
 
 @router.post("/v1/releases/{release}/approve")

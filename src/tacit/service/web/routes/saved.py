@@ -1,0 +1,91 @@
+"""Saved questions of the caller: written once, previewed and asked later."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path
+from pydantic import Field
+
+from tacit.errors import TacitError
+from tacit.service.access import Caller
+from tacit.service.hosting.ask import words_of
+from tacit.service.hosting.datasets import Hosted
+from tacit.service.hosting.saved import Saved
+from tacit.service.web.routing import (
+    AskBody,
+    Body,
+    DatasetName,
+    PlanBody,
+    ReplyModel,
+    ask_of,
+    needs,
+)
+from tacit.service.web.state import StateOf
+
+router = APIRouter(tags=["releases"])
+
+_Asker = Annotated[Caller, Depends(needs("preview", on="name"))]
+SavedName = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="of the saved question")]
+
+
+class SaveBody(Body):
+    """A question or a plan, as it is sent to be released, and what its owner calls it."""
+
+    title: str = Field(
+        min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*\S[^\x00-\x1f\x7f]*$"
+    )
+    request: AskBody | PlanBody = Field(description="the body of a release or of a plan")
+
+
+class SavedReply(ReplyModel):
+    """A saved question; `question` is empty where the data set can no longer be asked it."""
+
+    id: str
+    title: str
+    saved_at: float
+    question: str
+    request: dict[str, Any]
+
+
+class SavedList(ReplyModel):
+    """The saved questions of the caller, the latest first."""
+
+    items: list[SavedReply]
+
+
+@router.get("/v1/datasets/{name}/saved")
+def saved(name: DatasetName, caller: _Asker, state: StateOf) -> SavedList:
+    """List the questions that the caller saved; no one else sees them."""
+    hosted = state.datasets.of(name)
+    items = state.saved.listed(hosted, caller)
+    return SavedList(items=[_reply(one, hosted, caller) for one in items])
+
+
+@router.post("/v1/datasets/{name}/saved", status_code=201)
+def save(name: DatasetName, body: SaveBody, caller: _Asker, state: StateOf) -> SavedReply:
+    """Save a question or a plan, with or without a price; nothing is spent."""
+    hosted = state.datasets.of(name)
+    made = state.saved.add(hosted, caller, body.title.strip(), ask_of(body.request, state))
+    return _reply(made, hosted, caller)
+
+
+@router.delete("/v1/datasets/{name}/saved/{saved}", status_code=204)
+def delete(name: DatasetName, saved: SavedName, caller: _Asker, state: StateOf) -> None:
+    """Delete a saved question."""
+    state.saved.delete(state.datasets.of(name), caller, saved)
+
+
+def _reply(one: Saved, hosted: Hosted, caller: Caller) -> SavedReply:
+    try:
+        words = words_of(one.ask.asked(hosted, caller), one.ask.tag)
+    except TacitError:  # the data set was declared again
+        words = ""
+    return SavedReply(
+        id=one.id,
+        title=one.title,
+        saved_at=one.asked_at,
+        question=words,
+        request=json.loads(one.body),
+    )
