@@ -34,6 +34,7 @@ class Source:
         reading: how it is read, where that is not the default.
         label: what it is called where it is; its name, where none was given.
         origin: the path or address that was opened, without secrets; None where there is none.
+        labels: the labels of the values of its columns, by name, where its file has some.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Source:
         reading: Reading = DEFAULT_READING,
         label: str | None = None,
         origin: str | None = None,
+        labels: Mapping[str, Mapping[Any, str]] | None = None,
     ) -> None:
         self.name = name
         self.schema = schema
@@ -55,6 +57,7 @@ class Source:
         self.counted = counted or relation
         self.reading, self.label = reading, name if label is None else label
         self.origin = origin
+        self.labels = labels or {}
 
     @property
     def columns(self) -> dict[str, str]:
@@ -126,6 +129,7 @@ def _source(
         reading=csv_format(**(csv or {})).reading(origin or ""),
         label=opened.label,
         origin=origin,
+        labels=opened.labels,
     )
 
 

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from tacit.errors import UsageError
 
+# A code for a missing value as plain JSON: a number, a text, or the two ends of a range.
+Code: TypeAlias = "int | float | str | list[int | float]"
 READING = "reading"  # the name of a reading in the description of a question
 
 

@@ -61,10 +61,17 @@ def answer_json(answer: Answer) -> dict[str, Any]:
     return {
         "by": list(answer.by),
         "keys": [list(key) for key in answer.keys],
+        **_labels(answer),
         "columns": [finite_json({"label": n, **answer.column(n)}) for n in answer.labels],
         "protects": answer.protects,
         "about": answer.about,
     }
+
+
+def _labels(answer: Answer) -> dict[str, Any]:
+    """Return the labels of keys, as pairs by column; nothing where there are none."""
+    known = {name: list(map(list, pairs.items())) for name, pairs in answer.key_labels.items()}
+    return {"key_labels": known} if known else {}
 
 
 def as_bytes(answer: Answer, format: str, form: Form) -> bytes:
@@ -176,7 +183,7 @@ class Ask:
             return session.described(self.content)
         known_fields(self.content, ROWS, "the question")
         keys = self.content.get("keys")
-        if keys is not None and not isinstance(keys, (list, dict)):
+        if keys is not None and keys != "labels" and not isinstance(keys, (list, dict)):
             raise UsageError("keys is a list of values, or of each column a list of values")
         return read_question({**self.content, **self.price}, declared=True).question(session)
 

@@ -19,7 +19,14 @@ from tacit.report import Certificate, issue
 from tacit.report.certificate import deriving
 from tacit.report.derived import Formula, derived_words
 from tacit.report.page import answers
-from tacit.report.text import DERIVED, answer_words, column_note, protects_line
+from tacit.report.text import (
+    DERIVED,
+    answer_words,
+    column_note,
+    labelled_key,
+    labels_in,
+    protects_line,
+)
 from tacit.tables.export import Exports, Released, Statistic
 from tacit.tables.statistics.base import statistic_named
 
@@ -143,6 +150,10 @@ class DrawnAnswer(Protocol):
     @property
     def about(self) -> Mapping[str, str]:
         """The declaration of the column of a label, in words."""
+
+    @property
+    def key_labels(self) -> Mapping[str, Mapping[Any, str]]:
+        """The labels of the values of grouping columns, by name."""
 
     @property
     def asked_of(self) -> Mapping[str, str]:
@@ -419,6 +430,13 @@ class Answer(Exports, Shown):
         return notes | {n: derived_words(one) for n, one in self._columns.items() if "of" in one}
 
     @property
+    def key_labels(self) -> dict[str, Mapping[Any, str]]:
+        """The labels of the values of grouping columns, by name, where the file has some."""
+        body: Any = self.certificate.body
+        known = labels_in(body.get("declared"), self._query["by"])
+        return {name: labels for name, labels in zip(self.by, known, strict=True) if labels}
+
+    @property
     def asked_of(self) -> dict[str, str]:
         """The column that each label was asked of; labels without one are left out."""
         aggregates = self._query["aggregates"]
@@ -535,7 +553,8 @@ class Answer(Exports, Shown):
     def card(self) -> Card:
         """Return what a notebook displays: values with intervals, charts, what it cost."""
         plain = [label for label in self.labels if "bins" not in self._columns[label]]
-        names = [["missing" if p is None else str(p) for p in key] for key in self.keys]
+        labels = [self.key_labels.get(name, {}) for name in self.by]
+        names = [list(map(labelled_key, key, labels)) for key in self.keys]
         by, parts = list(self.by), []
         if plain:
             rows = [
@@ -564,7 +583,8 @@ class Answer(Exports, Shown):
         """Return a chart for each label that has several marks, and few enough to be read."""
         query = {**self._query, "by": self.by}
         shown = {"keys": self.keys, "columns": list(self._columns.values())}
-        found = answers({"question": {"query": query}, "answer": shown})
+        declared = {n: {"labels": list(known.items())} for n, known in self.key_labels.items()}
+        found = answers({"question": {"query": query}, "answer": shown, "declared": declared})
         charts: list[tuple[str, Any]] = []
         for one in found.get("columns", ()):
             several = len(self.keys) > 1 or "bins" in self._columns[one["label"]]
