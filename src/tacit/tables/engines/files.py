@@ -39,12 +39,9 @@ def _in_python(call: str) -> str:
     return f"in Python, pass {call} in place of the path, or write that to a Parquet file"
 
 
-_SQLITE = "in Python, pass pandas.read_sql('select * from visits', sqlite3.connect({file!r}))"
 _UNPACK = "unpack it, or pack it with gzip as .csv.gz"
 _KINDS = {
-    "sqlite": _Kind(
-        "a database of SQLite", f"{_SQLITE}, or export the table to a CSV file (sqlite3 -csv)"
-    ),
+    "sqlite": _Kind("a database of SQLite", "name its table, table='visits'"),
     "spss": _Kind("a file of SPSS", "name it .sav"),
     "spss_encrypted": _Kind(
         "an encrypted file of SPSS", "save it without a password in SPSS, in a place that is safe"
@@ -101,9 +98,7 @@ _KINDS = {
     ),
     "ledger": _Kind("a ledger of Tacit", "name the table; the ledger is given as ledger="),
     "parquet": _Kind("a Parquet file", "name it .parquet"),
-    "duckdb": _Kind(
-        "a database of DuckDB", "give it the name .duckdb, and name its table, table='visits'"
-    ),
+    "duckdb": _Kind("a database of DuckDB", "name its table, table='visits'"),
     "unknown": _Kind(
         "not a CSV or Parquet file, nor of another known kind",
         "write the table as CSV or Parquet",
@@ -310,7 +305,7 @@ def _descriptors() -> list[int]:
 
 
 _NO_RIGHT = "no right to read it; ask for read access"
-_DATABASE = (".duckdb", ".ddb")
+_DATABASE = (".duckdb", ".ddb", ".db", ".sqlite", ".sqlite3", ".db3")
 _LEDGER = (".ledger", ".ledger-wal", ".ledger-shm")
 _PACKED = re.compile(r"\.(csv|tsv|parquet|pq)\.[^./]+$", re.IGNORECASE)
 _DUCKLAKE = re.compile(r"ducklake-[0-9a-f]{8}-[0-9a-f-]{27}(-delete)?\.parquet")
@@ -421,13 +416,13 @@ def data_files(path: str | os.PathLike[str]) -> list[str]:
 
 
 def database_file(path: str | os.PathLike[str]) -> bool:
-    """True if a path names a database of DuckDB: by its content, or by the name of no file."""
+    """True if a path names a database of DuckDB or SQLite: by its content, or by its name."""
     shown = os.fspath(path)
     if "://" in shown:
         return False
     location = typed(path)
     if os.path.isfile(location):
-        return kind_of(location) == "duckdb"
+        return kind_of(location) in ("duckdb", "sqlite")
     return location.casefold().endswith(_DATABASE) and not os.path.exists(location)
 
 
@@ -661,6 +656,6 @@ def _kind(file: str) -> str:
     kind = kind_of(file)
     if kind not in READ:
         if file.casefold().endswith(_DATABASE) and kind in ("text", "unknown"):
-            raise DataSourceError(f"{file} has the name of a database of DuckDB, and is none")
+            raise DataSourceError(f"{file} has the name of a database, and is none")
         raise DataSourceError(unread(file, kind))
     return kind

@@ -367,6 +367,7 @@ class Answer(Exports, Shown):
         cost: Budget,
         replayed: bool,
         query: Mapping[str, Any] | None = None,
+        declared: Mapping[str, Any] | None = None,
     ) -> None:
         self.by = by
         self.keys = [tuple(key) for key in released["keys"]]
@@ -377,6 +378,7 @@ class Answer(Exports, Shown):
         if query is None:
             body: Any = certificate.body
             self._query = body["question"]["query"]
+        self._declared = declared
         self._columns = {column["label"]: column for column in released["columns"]}
 
     @classmethod
@@ -395,7 +397,8 @@ class Answer(Exports, Shown):
         by = tuple(query["by"])
         certificate, released = _derived(issue(entry, ledger), entry.answer, arrangement)
         shown, names = arrangement.shown(by, released), arrangement.called(by)
-        return cls(names, shown, certificate, entry.cost, replayed, query)
+        declared: Any = entry.answer.get("declared") or {}
+        return cls(names, shown, certificate, entry.cost, replayed, query, declared)
 
     @classmethod
     def free(cls, certificate: Certificate, arrangement: Arrangement = AS_IT_IS) -> Answer:
@@ -432,8 +435,11 @@ class Answer(Exports, Shown):
     @property
     def key_labels(self) -> dict[str, Mapping[Any, str]]:
         """The labels of the values of grouping columns, by name, where the file has some."""
-        body: Any = self.certificate.body
-        known = labels_in(body.get("declared"), self._query["by"])
+        declared = self._declared
+        if declared is None:
+            body: Any = self.certificate.body
+            declared = body.get("declared")
+        known = labels_in(declared, self._query["by"])
         return {name: labels for name, labels in zip(self.by, known, strict=True) if labels}
 
     @property

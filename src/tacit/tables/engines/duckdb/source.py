@@ -63,6 +63,7 @@ from tacit.tables.engines.duckdb.parquet import (
     open_parquet,
     public_part,
 )
+from tacit.tables.engines.duckdb.sqlite import open_sqlite
 from tacit.tables.engines.duckdb.survey import open_survey
 from tacit.tables.engines.duckdb.view_files import (
     RelationEngine,
@@ -542,12 +543,18 @@ def open_another_in_duckdb(
 def _from_database(
     path: str | os.PathLike[str], location: str, table: str, engine: DuckEngine
 ) -> Opened:
+    label = f"{Path(os.fspath(path)).name}:{table}"
+    if kind_of_file(location) == "sqlite":
+        if isinstance(path, ConfinedPath):  # a file may become a link meanwhile
+            engine.before_reading(partial(_check_all, path, [location]))
+        relation, schema = open_sqlite(location, table, engine)
+        return Opened(label, schema, engine, relation)
     data = engine.attached(location)
     engine.rows(f"use {engine.dialect.identifier(data)}")
     confined = location if isinstance(path, ConfinedPath) else None
     relation, schema = _source_named(table, engine, data, confined)
     engine.rows("use memory")
-    return Opened(f"{Path(os.fspath(path)).name}:{table}", schema, engine, relation)
+    return Opened(label, schema, engine, relation)
 
 
 def _of_confined_view(

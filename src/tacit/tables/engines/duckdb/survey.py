@@ -21,7 +21,7 @@ from tacit.errors import DataSourceError, need
 from tacit.expressions.schema import Schema
 from tacit.tables.engines.base import refuse_like_names
 from tacit.tables.engines.duckdb.engine import DuckEngine, schema_of
-from tacit.tables.engines.duckdb.frames import Stream
+from tacit.tables.engines.duckdb.frames import import_batches
 from tacit.tables.reading import Code
 
 # Opening reads the dictionary of a file and no row: the names, types and formats of its columns,
@@ -294,18 +294,8 @@ def _import(files: Sequence[SurveyFile], table: str, engine: DuckEngine) -> None
     """Fill the table with the rows of all files, or with none."""
     import pyarrow as pa
 
-    failed: list[str] = []
     schema = pa.schema([(c.name, _arrow_type(c)) for c in files[0].columns])
-    rows = pa.RecordBatchReader.from_batches(schema, _batches(files, schema, failed))
-    with engine.all_or_nothing():
-        stream = engine.register(Stream(rows))
-        engine.rows(f"insert into {table} select * from {stream}")
-        if failed:
-            raise DataSourceError(
-                f"{Path(failed[0]).name} could not be read to its end: it was moved or changed "
-                "since it was opened, is damaged or cut short, or its disk fails; what was charged "
-                "is not lost: the same question, asked again, is completed at no further cost"
-            )
+    import_batches(table, schema, partial(_batches, files, schema), engine)
 
 
 def _arrow_type(column: SurveyColumn) -> Any:
