@@ -195,6 +195,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
     "tables": (
         "reading",
         "engines",
+        "missing_codes",
         "open_source",
         "export",
         "check_table",

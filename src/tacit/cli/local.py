@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tacit.arithmetic.exact import show
-from tacit.cli.shared.options import TableOptions, Text, argument, flag, options
+from tacit.cli.shared.options import TableOptions, Text, Texts, argument, flag, options
 from tacit.cli.shared.output import check_files, draw, note, print_json, print_table, working
 from tacit.errors import DataSourceError, UsageError, did_you_mean
 from tacit.outside import read_json_file
@@ -88,7 +88,7 @@ def _rows(source: Source, columns: list[str]) -> Iterator[tuple[Any, ...]]:
             )
     engine, named = source.engine, ", ".join(map(source.engine.dialect.identifier, columns))
     numbered = engine.materialise(
-        f"select row_number() over () as tacit_row, {named} from {source.relation}"
+        f"select row_number() over () as tacit_row, {named} from {source.relation} as tacit_rows"
     )
     try:
         count = engine.rows(f"select count(*) from {numbered}")[0][0]
@@ -352,9 +352,20 @@ class _Perturbing:
     )
 
 
+@dataclass(frozen=True)
+class _PerturbedTable(TableOptions):
+    codes: Texts = flag(
+        "Codes of a column that are missing answers, such as job=refused,99. May be given several "
+        "times.",
+        "COL=CODE,...",
+        names=("--missing-codes",),  # --missing is the answer that is given for one
+        panel="The table",
+    )
+
+
 @local_app.command("perturb")
 @options
-def perturb(source: TableOptions, column: _Perturbing, options: OracleOptions) -> None:
+def perturb(source: _PerturbedTable, column: _Perturbing, options: OracleOptions) -> None:
     """Randomise every answer of a column, and write the reports to a file.
 
     The table is read as by every other command. A cell or line that cannot be read is a missing

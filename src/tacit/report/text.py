@@ -314,6 +314,8 @@ def reading_words(reading: Mapping[str, Any]) -> str:
 
     >>> reading_words({"null": ["99"], "encoding": "cp1252", "columns": {"age": "integer"}})
     "as cp1252, where '99' is missing, with age as integer"
+    >>> reading_words({"missing": {"age": [98, 99]}})
+    'with missing codes (age: 98, 99 read as missing)'
     """
     clauses = [_READ[name].format(value) for name, value in reading.items() if name in _READ]
     if "header" in reading:
@@ -321,8 +323,29 @@ def reading_words(reading: Mapping[str, Any]) -> str:
     if "null" in reading:
         nulls = listed(list(map(repr, reading["null"])))
         clauses.append(f"where {nulls} {'is' if len(reading['null']) == 1 else 'are'} missing")
+    if "missing" in reading:
+        clauses.append(f"with missing codes ({missing_words(reading['missing'])})")
     columns = [f"{name} as {kind}" for name, kind in reading.get("columns", {}).items()]
     return ", ".join([*clauses, *([f"with {listed(columns)}"] if columns else [])])
+
+
+def missing_words(missing: Mapping[str, Sequence[Any]]) -> str:
+    """List the codes of columns that are read as missing.
+
+    >>> missing_words({"age": [98, 99], "income": [[-9, -1]]})
+    'age: 98, 99 read as missing; income: -9 to -1 read as missing'
+    """
+    listed = {name: ", ".join(map(code_words, codes)) for name, codes in missing.items()}
+    return "; ".join(f"{name}: {codes} read as missing" for name, codes in listed.items())
+
+
+def code_words(code: Any) -> str:
+    """Return a code for a missing value as it is shown.
+
+    >>> [code_words(code) for code in (98, 98.5, [-9, -1], "refused")]
+    ['98', '98.5', '-9 to -1', "'refused'"]
+    """
+    return f"{code[0]} to {code[1]}" if isinstance(code, list) else repr(code)
 
 
 def _joins(query: Mapping[str, Any]) -> str:

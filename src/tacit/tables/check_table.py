@@ -4,15 +4,20 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from tacit.calls import public
 from tacit.display.card import Shown
 from tacit.errors import UsageError
+from tacit.expressions.dialect import read_cell, reading_sql
+from tacit.expressions.expression import col
+from tacit.expressions.operations import column_sql
 from tacit.expressions.schema import Schema
 from tacit.tables.engines.base import Engine
 from tacit.tables.engines.csv import (
@@ -24,6 +29,7 @@ from tacit.tables.engines.csv import (
     declared_sql,
     writing_sql,
 )
+from tacit.tables.missing_codes import ReadOptions, missing_codes, with_missing
 from tacit.tables.open_source import Source, open_source
 
 if TYPE_CHECKING:
@@ -52,6 +58,8 @@ class ColumnCheck:
     # how many cells fit a kind, and would be written otherwise after it: ``01001`` is an integer,
     # and no longer the code that it was
     changed_as: Mapping[str, int] = field(default_factory=dict)
+    # how many cells have each value that may be a code for a missing value, such as -9 and 999
+    codes: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
         parts = [f"{self.filled} cells filled"]
@@ -92,9 +100,14 @@ class TableCheck(Shown):
         """The declaration to use: ``types=`` for a session."""
         return {n: c.suggestion for n, c in self.columns.items() if c.suggestion is not None}
 
+    @property
+    def missing(self) -> dict[str, list[int | float | str]]:
+        """The values that may be codes, as ``missing=`` takes them: a question, not an answer."""
+        return {n: [_plain(code) for code in c.codes] for n, c in self.columns.items() if c.codes}
+
     def to_json(self) -> dict[str, object]:
         """Return it as plain JSON values: **exact, and not private**."""
-        return {"private": False, **asdict(self), "types": self.types}
+        return {"private": False, **asdict(self), "types": self.types, "missing": self.missing}
 
     def __str__(self) -> str:
         lines = [
@@ -111,6 +124,17 @@ class TableCheck(Shown):
         if self.types:
             flags = ",".join(f"{name}={kind}" for name, kind in self.types.items())
             lines += ["What fits, to be declared:", f"  types={self.types}", f"  --types {flags}"]
+        if self.missing:
+            lines.append("Are these values codes for missing answers?  Declare those that are:")
+            for name, codes in self.missing.items():
+                counts = self.columns[name].codes.values()
+                cells = [f"{code} ({n} cells)" for code, n in zip(codes, counts, strict=True)]
+                lines.append(f"  {name}: {', '.join(cells)}")
+            flags = " ".join(
+                f"--missing '{name}={','.join(map(str, codes))}'"
+                for name, codes in self.missing.items()
+            )
+            lines += [f"  missing={self.missing}", f"  {flags}"]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -124,7 +148,7 @@ def check(
     columns: Sequence[str] | None = None,
     memory_limit: str | None = None,
     threads: int | None = None,
-    **csv: Unpack[CsvOptions],
+    **read: Unpack[ReadOptions],
 ) -> TableCheck:
     r"""Check how the cells and lines of a table of yours would be read.
 
@@ -137,7 +161,12 @@ def check(
             are those of the whole table.
         memory_limit: the most memory of the engine, such as ``"4GB"``.
         threads: how many threads it uses.
-        **csv: how a CSV file is written, as for a session.
+        missing: codes that are missing values, by column, as for a session.
+        **read: ``missing``, and how a CSV file is written, as for a session.
+
+    Values that look like codes for missing answers are listed as a question, in ``missing`` of the
+    result: negative numbers below a column of counts, ``99`` or ``999`` away from the other values,
+    words such as ``refused`` among numbers.
 
     Raises:
         DataSourceError: the table cannot be read.
@@ -157,6 +186,8 @@ def check(
 
     if isinstance(columns, str):
         raise UsageError(f"columns= is a list of names, such as columns=[{columns!r}]")
+    codes = missing_codes(read.pop("missing", None))
+    csv: CsvOptions = read
     form = csv_format(**csv)
     wrong: dict[str, int] = dict.fromkeys(WRONG, 0)
     where: dict[str, list[tuple[str, int]]] = {name: [] for name in WRONG}
@@ -166,12 +197,13 @@ def check(
     else:
         opened = open_source(source, table, memory_limit=memory_limit, threads=threads, **csv)
     with opened:
-        schema = opened.schema
+        schema, d = opened.schema, opened.engine.dialect
+        relation = with_missing(schema, opened.relation, codes, d)
         if columns is not None:
             schema = Schema([schema.column(name) for name in columns])
         with opened.engine.reading():
             total = int(opened.engine.rows(f"select count(*) from {opened.relation} as t")[0][0])
-            checked = _columns(schema, opened.relation, opened.engine, form)
+            checked = _columns(schema, relation, opened.engine, form)
         places = {name: tuple(numbers) for name, numbers in where.items()}
         return TableCheck(opened.name, total, checked, wrong, places)
 
@@ -228,7 +260,105 @@ def _columns(schema: Schema, relation: str, engine: Engine, form: CsvFormat) -> 
             columns[name] = ColumnCheck(column.kind, next(filled) if name in typed else 0)
         else:
             columns[name] = _text(d.identifier(name), form.types.get(name), relation, engine, form)
+    for name, codes in _codes(schema, relation, engine).items():
+        columns[name] = replace(columns[name], codes=codes)
     return columns
+
+
+# Values that may be codes for missing answers: a question to the curator.
+#
+# Codes lie at the ends of the range of a column, where no answer is: -9 and -99 below, 98, 99 and
+# 999 above.  So the few smallest and the few greatest values are looked at; and in a column of
+# text whose cells are numbers, words that mean as much.
+
+
+_NUMBERS = ("integer", "float", "decimal")
+_ENDS = 6  # values at each end of the range that are looked at
+# Words that a report may show: no other text of a cell is in it.
+_WORDS = (
+    *("refused", "refusal", "no answer", "not answered", "don't know", "dont know", "dk", "rf"),
+    *("unknown", "missing", "not applicable", "not stated", "n/a", "na", "nan", "null", "none"),
+    *("keine angabe", "k.a.", "weiß nicht", "ne sait pas", "no sabe", "#n/a", "-", ".", "?"),
+)
+_CODE = re.compile(r"-[1-9]|-?([789])\1{1,5}|9{0,5}[789]")
+
+
+def _codes(schema: Schema, relation: str, engine: Engine) -> dict[str, dict[str, int]]:
+    """Return for each column the values that may be codes, with their counts."""
+    # One statement finds the columns that may have any; only these are looked at on their own.
+    d = engine.dialect
+    words = ", ".join(map(d.literal, _WORDS))
+    cells, wanted = {}, []
+    for name, column in schema.items():
+        if column.kind in (*_NUMBERS, "undeclared"):
+            cell = column_sql(col(name), schema, d)
+            text = "null" if column.kind in _NUMBERS else f"trim({cell})"
+            number = reading_sql("read_number", cell, d) if column.kind == "undeclared" else cell
+            word = f"case when lower({text}) in ({words}) then {text} end"
+            cells[name] = d.cast(number, "double"), word
+            wanted += [f"min({cells[name][0]})", f"max({cells[name][0]})", f"count({word})"]
+    if not wanted:
+        return {}
+    row = iter(engine.rows(f"select {', '.join(wanted)} from {relation} as tacit_rows")[0])
+    found = {}
+    for name, (number, word) in cells.items():
+        low, high, spoken = next(row), next(row), next(row)
+        if low is None or not (low < 0 or spoken or _CODE.fullmatch(_written(float(high)))):
+            continue
+        rows = f"select {number} as number, {word} as word from {relation} as tacit_rows"
+        codes = _codes_of(
+            f"select number, word, count(*) as n from ({rows}) as r group by 1, 2", engine
+        )
+        found.update({name: codes} if codes else {})
+    return found
+
+
+def _codes_of(values: str, engine: Engine) -> dict[str, int]:
+    """Return the codes of one column, of the query of its numbers, its words and their counts."""
+    ends = [
+        engine.rows(
+            f"select number, n from ({values}) as t where number is not null "
+            f"order by number {order} limit {_ENDS}"
+        )
+        for order in ("asc", "desc")
+    ]
+    lowest, highest = ([(float(x), int(n)) for x, n in end] for end in ends)
+    found = {x: n for x, n in lowest if x < 0} if _few_below(lowest) else {}
+    for listed in (lowest, highest):
+        found.update(_outliers(listed))
+    words = engine.rows(f"select word, n from ({values}) as t where word is not null order by word")
+    return {
+        **{_written(x): n for x, n in sorted(found.items())},
+        **{str(word): int(n) for word, n in words},
+    }
+
+
+def _few_below(lowest: Sequence[tuple[float, int]]) -> bool:
+    """Return whether a column has few negative numbers, whole ones, below others that are not."""
+    below = [x for x, _ in lowest if x < 0]
+    return 0 < len(below) < len(lowest) and all(x > -100 and x == int(x) for x in below)
+
+
+def _outliers(end: Sequence[tuple[float, int]]) -> dict[float, int]:
+    """Return the values at one end of a range that are written as codes are, away from others."""
+    found: dict[float, int] = {}
+    for (x, n), (nearer, beside) in itertools.pairwise(end):
+        if not _CODE.fullmatch(_written(x)):
+            break
+        found[x] = n
+        gap = abs(x - nearer)
+        if gap > 1 + abs(nearer) / 4 or (gap > 1 and max(found.values()) > 2 * beside):
+            return found
+    return {}
+
+
+def _written(x: float) -> str:
+    return str(int(x)) if abs(x) < 1e15 and x == int(x) else repr(x)
+
+
+def _plain(code: str) -> int | float | str:
+    number = read_cell("read_number", code)
+    return code if number is None else int(number) if number == int(number) else float(number)
 
 
 def _text(

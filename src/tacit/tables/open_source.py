@@ -9,15 +9,24 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
 from tacit.calls import public
 from tacit.errors import UsageError, shown_value
 from tacit.expressions.schema import Schema
-from tacit.tables.engines.base import Engine, Opened
+from tacit.tables.engines.base import Engine, Opened, closed_on_failure
 from tacit.tables.engines.csv import CsvOptions, csv_format, refuse_csv
 from tacit.tables.engines.duckdb.parquet import is_remote, public_part
+from tacit.tables.missing_codes import (
+    Codes,
+    ReadOptions,
+    is_code,
+    joined_codes,
+    missing_codes,
+    with_missing,
+)
 from tacit.tables.reading import DEFAULT_READING, Reading
 
 
@@ -101,6 +110,7 @@ class Source:
 def open_beside(first: Source, source: Any, options: Mapping[str, Any]) -> Source:
     """Open another table in the engine of one that is open, so that one statement reads both."""
     name, table = options.get("name"), options.get("table")
+    codes = missing_codes(options.get("missing"))
     engine: Any = first.engine  # what opened the first kind of table opens another of that kind
     csv: Any = {n: v for n, v in options.items() if n in CsvOptions.__annotations__}
     from tacit.tables.engines.postgres import in_postgres, open_another_in_postgres
@@ -114,22 +124,34 @@ def open_beside(first: Source, source: Any, options: Mapping[str, Any]) -> Sourc
         from tacit.tables.engines.duckdb.source import open_another_in_duckdb
 
         opened = open_another_in_duckdb(source, table, csv, engine)
-    return _source(opened, name, source, csv)
+    return _source(opened, name, codes, source, csv)
 
 
 def _source(
-    opened: Opened, name: str | None, path: Any = None, csv: CsvOptions | None = None
+    opened: Opened,
+    name: str | None,
+    codes: Codes,
+    path: Any,
+    csv: CsvOptions,
 ) -> Source:
+    relation, codes = opened.relation, joined_codes(opened.missing, codes)
+    labels = {  # of what is missing there is no key
+        column: {v: label for v, label in known.items() if not is_code(v, codes.get(column, ()))}
+        for column, known in opened.labels.items()
+    }
+    if codes:
+        relation = with_missing(opened.schema, relation, codes, opened.engine.dialect)
     origin = public_part(os.fspath(path)) if isinstance(path, (str, os.PathLike)) else None
     return Source(
         name or opened.label,
         opened.schema,
         opened.engine,
-        opened.relation,
-        reading=csv_format(**(csv or {})).reading(origin or ""),
+        relation,
+        counted=opened.relation,
+        reading=replace(csv_format(**csv).reading(origin or ""), missing=codes),
         label=opened.label,
         origin=origin,
-        labels=opened.labels,
+        labels={column: known for column, known in labels.items() if known},
     )
 
 
@@ -181,7 +203,7 @@ def open_source(
     memory_limit: str | None = None,
     threads: int | None = None,
     timeout: float | None = None,
-    **csv: Unpack[CsvOptions],
+    **read: Unpack[ReadOptions],
 ) -> Source:
     r"""Open a table.
 
@@ -199,15 +221,21 @@ def open_source(
         threads: how many threads the engine uses; in PostgreSQL, processes for one query.
         timeout: the most seconds that one query may take, in PostgreSQL and Spark.
 
-        **csv: how CSV files are written; nothing is guessed from the rows.  ``types``: kinds of
-            columns: integer, float, text, boolean, date or timestamp; the others are *undeclared*,
-            and read as each question needs them.  ``header``: True where the first line holds the
-            names; else their list, or False where ``types`` names all columns in order.
-            ``delimiter``: a comma by default, a tab in files named ``.tsv``.  ``quote``: ``'"'``,
-            or ``""`` for none.  ``encoding``: UTF-8.  ``null``: texts that are missing values,
-            besides the empty one.  ``date_format``, ``time_format``: how columns declared as dates
-            and timestamps are written, such as ``"%d.%m.%Y"``.  ``multiline``: how many lines a
-            quoted field may run over, 1 by default.
+        missing: codes that are missing values, by column, of every kind of table: numbers, texts,
+            days, and ranges with both ends, such as ``{"age": [98, 99], "income": [(-9, -1)],
+            "answer": ["refused"]}``.  A number is a code wherever a cell is equal to it as a number
+            (``-9``, ``-9.0``, ``-9,0``, `` 99``), a text wherever it is equal as text, without the
+            spaces around it; a day in a column of times is every time of that day.
+        **read: ``missing``, and how CSV files are written; nothing is guessed from the rows.
+            ``types``: kinds of columns: integer, float, text, boolean, date or timestamp; the
+            others are *undeclared*, and read as each question needs them.  ``header``: True where
+            the first line holds the names; else their list, or False where ``types`` names all
+            columns in order.  ``delimiter``: a comma by default, a tab in files named ``.tsv``.
+            ``quote``: ``'"'``, or ``""`` for none.  ``encoding``: UTF-8.  ``null``: texts that are
+            missing values in every column, besides the empty one.  ``date_format``,
+            ``time_format``: how columns declared as dates and timestamps are written, such as
+            ``"%d.%m.%Y"``.  ``multiline``: how many lines a quoted field may run over, 1 by
+            default.
 
     No row is read before the first query.
 
@@ -226,24 +254,26 @@ def open_source(
     """
     if isinstance(source, Source):
         return source
+    codes = missing_codes(read.pop("missing", None))
+    csv: CsvOptions = read
     if table is not None and not (isinstance(table, str) and table):
         raise UsageError(f"table= is the name of a table, as text, not {shown_value(table)}")
     # Engines take a while to load, and the schema of a plan does without.
     from tacit.tables.engines.postgres import in_postgres, open_in_postgres
+    from tacit.tables.engines.spark import in_spark, open_in_spark
 
+    path = None
     if in_postgres(source):
         refuse_csv(csv, "a table of PostgreSQL declares its own columns")
         opened = open_in_postgres(source, table, memory_limit, threads, timeout)
-        return _source(opened, name)
-    from tacit.tables.engines.spark import in_spark, open_in_spark
-
-    if in_spark(source):
+    elif in_spark(source):
         refuse_csv(csv, "Spark declares its own columns")
         opened = open_in_spark(source, table, memory_limit, threads, timeout)
-        return _source(opened, name)
-    if timeout is not None:
+    elif timeout is not None:
         raise UsageError("timeout= is for a table in PostgreSQL or Spark")
-    from tacit.tables.engines.duckdb.source import open_in_duckdb
+    else:
+        from tacit.tables.engines.duckdb.source import open_in_duckdb
 
-    opened = open_in_duckdb(source, table, csv, memory_limit, threads)
-    return _source(opened, name, source, csv)
+        opened, path = open_in_duckdb(source, table, csv, memory_limit, threads), source
+    with closed_on_failure(opened.engine):
+        return _source(opened, name, codes, path, csv)

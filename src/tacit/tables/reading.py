@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from tacit.errors import UsageError
@@ -28,23 +28,36 @@ class Reading:
     Attributes:
         options: of the whole file, by name, as plain JSON: ``null``, ``encoding``, ``path`` ...
         columns: the declared kind of each column by name, with the format of its dates.
+        missing: the codes of each column, by name, that are missing values.
 
     >>> reading = Reading({"null": ["99"]}, {"age": "integer", "born": "date %d.%m.%Y"})
     >>> reading.describe(["age"])
     {'null': ['99'], 'columns': {'age': 'integer'}}
+    >>> Reading(missing={"age": [98, [-9, -1]], "sex": [9]}).describe(["age"])
+    {'missing': {'age': [98, [-9, -1]]}}
     """
 
     options: Mapping[str, object] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, list[Code]] = field(default_factory=dict)
 
     def at(self, place: str | None) -> Reading:
         """Return the reading of a file at a position; None for the default one."""
-        return self if place is None else Reading({**self.options, "path": place}, self.columns)
+        return self if place is None else replace(self, options={**self.options, "path": place})
 
-    def describe(self, used: Iterable[str]) -> dict[str, object]:
-        """Return it as plain JSON values, of a question that reads these columns."""
-        columns = {name: self.columns[name] for name in sorted(used) if name in self.columns}
-        return {**self.options, **({"columns": columns} if columns else {})}
+    def describe(self, used: Iterable[str], keys: Iterable[str] = ()) -> dict[str, object]:
+        """Return it as plain JSON values, of a question that reads these columns.
+
+        Args:
+            used: the columns that it reads.
+            keys: those that only join the table, whose kind is not described.
+        """
+        used = sorted(used)
+        columns = {name: self.columns[name] for name in used if name in self.columns}
+        coded = sorted({*used, *keys} & self.missing.keys())
+        missing = {name: self.missing[name] for name in coded}
+        parts = {"missing": missing, "columns": columns}
+        return {**self.options, **{name: part for name, part in parts.items() if part}}
 
     @classmethod
     def read(cls, described: object) -> Reading:
@@ -54,14 +67,14 @@ class Reading:
             UsageError: it is none.
         """
         spec = dict(described) if isinstance(described, Mapping) else {}
-        columns = spec.pop("columns", {})
+        columns, missing = spec.pop("columns", {}), spec.pop("missing", {})
         texts = isinstance(columns, Mapping) and all(
             isinstance(text, str) for pair in columns.items() for text in pair
         )
         known = all(name in _OPTIONS and _OPTIONS[name](value) for name, value in spec.items())
-        if not texts or not known or not (spec or columns):
+        if not texts or not known or not _are_codes(missing) or not (spec or columns or missing):
             raise UsageError("how a table was read is not in the form that Tacit writes")
-        return cls(spec, dict(columns))
+        return cls(spec, dict(columns), dict(missing))
 
 
 def _is_texts(value: Any) -> bool:
@@ -70,6 +83,19 @@ def _is_texts(value: Any) -> bool:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str)
+
+
+def _are_codes(missing: Any) -> bool:
+    return isinstance(missing, Mapping) and all(
+        isinstance(name, str) and isinstance(codes, list) and codes and all(map(_is_code, codes))
+        for name, codes in missing.items()
+    )
+
+
+def _is_code(code: Any) -> bool:
+    if isinstance(code, list):
+        return len(code) == 2 and all(type(end) in (int, float) for end in code)
+    return type(code) in (int, float, str)
 
 
 _OPTIONS = {

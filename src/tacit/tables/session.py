@@ -24,8 +24,8 @@ from tacit.expressions.expression import from_json
 from tacit.expressions.timeline import Moment, Span
 from tacit.report.text import protects_line, question_words
 from tacit.tables.engines.base import InPlaceEngine
-from tacit.tables.engines.csv import CsvOptions
 from tacit.tables.joint_plans.session_plans import Planning
+from tacit.tables.missing_codes import ReadOptions
 from tacit.tables.open_source import Source
 from tacit.tables.plan.parse_question import aggregate_from
 from tacit.tables.plan.preview import warn_of_budget
@@ -345,9 +345,11 @@ class Session(Planning, AskedTable[Question], Shown):
         memory_limit, threads: limits of the query engine, such as ``"4GB"`` and 2; by default those
             of the engine.
         timeout: the most seconds that one query may take, in PostgreSQL and Spark.
-        **csv: how a CSV file is written, such as ``types={"age": "integer"}`` or ``delimiter=";"``;
-            nothing is guessed from the rows (:func:`tacit.tables.open_source.open_source` lists
-            every option).
+        missing: codes that are missing values, by column: numbers, texts, days, and ranges with
+            both ends, such as ``{"age": [98, 99], "income": [(-9, -1)], "answer": ["refused"]}``.
+        **read: ``missing``, and how a CSV file is written, such as ``types={"age": "integer"}`` or
+            ``delimiter=";"``; nothing is guessed from the rows
+            (:func:`tacit.tables.open_source.open_source` lists every option).
 
     Raises:
         DataSourceError: the table cannot be read.
@@ -378,7 +380,7 @@ class Session(Planning, AskedTable[Question], Shown):
         memory_limit: str | None = None,
         threads: int | None = None,
         timeout: float | None = None,
-        **csv: Unpack[CsvOptions],
+        **read: Unpack[ReadOptions],
     ) -> None:
         if not isinstance(unit, (OneRowEach, PersonUnit)):
             raise UsageError(
@@ -389,7 +391,7 @@ class Session(Planning, AskedTable[Question], Shown):
             made_by = "tc.epsilon(1), tc.epsilon_delta(1, '1e-6') or tc.rho('1/10')"
             raise UsageError(f"a budget is {made_by}")
         limits = {"memory_limit": memory_limit, "threads": threads, "timeout": timeout}
-        options = {"table": table, "name": name, **limits, **csv}
+        options = {"table": table, "name": name, **limits, **read}
         opened, beside = OpenedTable(source, options), None
         if ledger is None:
             ledger = beside = ledger_beside(source, table)

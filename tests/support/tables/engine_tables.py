@@ -15,13 +15,15 @@ import pytest
 
 from tacit.tables.open_source import Source, open_source
 
-Load = Callable[[Sequence[Mapping[str, Any]], Mapping[str, str]], Source]
+Load = Callable[..., Source]  # of rows and types; options are those of ``open_source``
 
 
 def in_duckdb(request: pytest.FixtureRequest) -> Load:
     """A loader of DuckDB: each table has a connection of its own."""
 
-    def load(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> Source:
+    def load(
+        rows: Sequence[Mapping[str, Any]], types: Mapping[str, str], **options: Any
+    ) -> Source:
         connection = duckdb.connect()
         columns = ", ".join(f'"{n.replace(chr(34), chr(34) * 2)}" {t}' for n, t in types.items())
         connection.execute(f"create table data ({columns})")
@@ -29,7 +31,7 @@ def in_duckdb(request: pytest.FixtureRequest) -> Load:
             marks = ", ".join("?" for _ in types)
             values = [[row[name] for name in types] for row in rows]
             connection.executemany(f"insert into data values ({marks})", values)
-        return open_source(connection, "data")
+        return open_source(connection, "data", **options)
 
     return load
 
@@ -47,7 +49,9 @@ def in_postgres(request: pytest.FixtureRequest) -> Load:
     database = request.getfixturevalue("postgres")
     role = database.server.role("reader")
 
-    def load(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> Source:
+    def load(
+        rows: Sequence[Mapping[str, Any]], types: Mapping[str, str], **options: Any
+    ) -> Source:
         names = [f'"{n.replace(chr(34), chr(34) * 2)}"' for n in types]
         kinds = [POSTGRES_TYPES.get(t, t) for t in types.values()]
         columns = ", ".join(f"{n} {k}" for n, k in zip(names, kinds, strict=True))
@@ -57,7 +61,7 @@ def in_postgres(request: pytest.FixtureRequest) -> Load:
             with connection.cursor().copy('copy "data" from stdin') as copy:
                 for row in rows:
                     copy.write_row([row[name] for name in types])
-        return open_source(database.dsn(role), "data")
+        return open_source(database.dsn(role), "data", **options)
 
     return load
 
@@ -69,7 +73,9 @@ def in_spark(request: pytest.FixtureRequest) -> Load:
     """A loader of Spark: a DataFrame of the session that the tests share."""
     session = request.getfixturevalue("spark")
 
-    def load(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> Source:
+    def load(
+        rows: Sequence[Mapping[str, Any]], types: Mapping[str, str], **options: Any
+    ) -> Source:
         quoted = [f"`{n.replace('`', '``')}`" for n in types]
         kinds = [SPARK_TYPES.get(t, t) for t in types.values()]
         shape = ", ".join(f"{n} {k}" for n, k in zip(quoted, kinds, strict=True))
@@ -81,7 +87,7 @@ def in_spark(request: pytest.FixtureRequest) -> Load:
             )
             for row in rows
         ]
-        return open_source(session.createDataFrame(lines, shape))
+        return open_source(session.createDataFrame(lines, shape), **options)
 
     return load
 

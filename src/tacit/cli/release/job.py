@@ -29,8 +29,8 @@ from tacit.report.odds import weak_guarantee
 from tacit.report.text import budget_words, unit_words
 from tacit.tables import Session
 from tacit.tables.dataset.declaration import Dataset, open_dataset
-from tacit.tables.engines.csv import CsvOptions
 from tacit.tables.engines.duckdb.parquet import public_part
+from tacit.tables.missing_codes import ReadOptions
 from tacit.tables.open_source import Source, open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit, one_row_each, unit
 from tacit.tables.question_formats import Asked
@@ -163,7 +163,7 @@ class Table:
     path: str
     table: str | None = None
     name: str | None = None
-    csv: CsvOptions = field(default_factory=lambda: CsvOptions())
+    csv: ReadOptions = field(default_factory=lambda: ReadOptions())
     memory_limit: str | None = None
     threads: int | None = None
     server: ServerOptions = field(default_factory=ServerOptions)

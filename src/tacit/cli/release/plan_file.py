@@ -13,7 +13,7 @@ from tacit.cli.release.job import Job, Table, is_declared, unit_of
 from tacit.cli.shared.flag_values import csv_of_plan, keys_reader
 from tacit.errors import UsageError
 from tacit.tables.dataset.table import known_fields, mapping, read_toml
-from tacit.tables.engines.csv import CsvOptions
+from tacit.tables.missing_codes import ReadOptions
 from tacit.tables.plan.price import Price
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit, one_row_each
 from tacit.tables.question_formats import PRICE, ROWS, Asked, listed, read_question, text_of
@@ -87,7 +87,7 @@ def joint_request(fields: Mapping[str, Any], requests: tuple[Asked, ...]) -> Joi
 _FIELDS = {
     "the plan": ("source", "unit", "budget", "together", "question"),
     "[together]": FIELDS,
-    "[source]": ("path", "table", "name", *CsvOptions.__annotations__, "memory_limit", "threads"),
+    "[source]": ("path", "table", "name", *ReadOptions.__annotations__, "memory_limit", "threads"),
     "[unit]": ("person", "rows", "groups"),
     "[budget]": ("epsilon", "delta", "rho", "ledger"),
     "[[question]]": ("name", "sql", *ROWS, "keys_file", *PRICE, "free", "plot", "certificate"),

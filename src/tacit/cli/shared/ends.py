@@ -75,6 +75,7 @@ _FLAGS = {
         "command again, which shows the answer at no further cost"
     ),
     r"\b(delimiter|encoding|quote|name|table)=('[^']*'|\"[^\"]*\")": r"--\1 \2",
+    r"\bmissing= (?=has|names)": "--missing ",
     r"header=\['id', 'age', \.\.\.\]": "--header id,age,...",
     r"raise it with extend\(\.\.\.\)": "raise it with tacit ledger extend",
     r"(?<![\w.])epsilon_delta\('?(\d[^',()]*)'?, '?(\d[^',()]*)'?\)": r"epsilon \1, delta \2",

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from typing import Any
 
 from tacit.arithmetic.exact import Number, as_fraction
@@ -15,7 +16,7 @@ from tacit.cli.shared.options import TableOptions, example, flag_of, form
 from tacit.errors import UsageError, did_you_mean
 from tacit.expressions.expression import Expression, col
 from tacit.expressions.schema import Schema
-from tacit.tables.engines.csv import CsvOptions
+from tacit.tables.missing_codes import ReadOptions
 from tacit.tables.plan.query import LABELS
 from tacit.tables.statistics.base import Options, TableStatistic, statistics
 
@@ -374,10 +375,51 @@ def _key_rows(path: str, by: Sequence[str], source: str) -> list[list[str]]:
     return [[row[head.index(name)] for name in by] for row in rows]
 
 
-# Options of a CSV file, from flags and the [source] of a plan.
+# Options of the reading of a table, from flags and the [source] of a plan.
 
 
-def csv_of(source: TableOptions) -> CsvOptions:
+_NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?"
+_CODE = re.compile(
+    rf' *(?:"(?P<text>(?:[^"]|"")*)"|(?P<low>{_NUMBER})\.\.(?P<high>{_NUMBER})'
+    rf'|(?P<number>{_NUMBER})|(?P<word>[^",][^,]*?)) *(?:,|$)'
+)
+
+
+def codes_by_column(texts: Sequence[str]) -> dict[str, list[Any]] | None:
+    """Return the codes that ``column=code,...`` texts declare as missing.
+
+    >>> codes_by_column(["age=98,99", "income=-9..-1", 'answer=refused,"99"'])
+    {'age': [98, 99], 'income': [[-9, -1]], 'answer': ['refused', '99']}
+    """
+    codes: dict[str, list[Any]] = {}
+    for text in texts:
+        column, sign, listed = text.partition("=")
+        if not sign or not column.strip() or not listed.strip():
+            raise UsageError(f"--missing {text} is incomplete: write --missing age=98,99")
+        place = 0
+        while place < len(listed):
+            match = _CODE.match(listed, place)
+            if match is None:
+                raise UsageError(f"--missing {text}: a quote is not closed, or text is behind it")
+            codes.setdefault(column.strip(), []).append(_code(match))
+            place = match.end()
+    return codes or None
+
+
+def _code(match: re.Match[str]) -> Any:
+    if match["low"] is not None:
+        return [_plain(match["low"]), _plain(match["high"])]
+    if match["number"] is not None:
+        return _plain(match["number"])
+    return match["word"] if match["text"] is None else match["text"].replace('""', '"')
+
+
+def _plain(number: str) -> int | Decimal:
+    value = Decimal(number)
+    return int(value) if value == value.to_integral_value() else value
+
+
+def csv_of(source: TableOptions) -> ReadOptions:
     header: bool | list[str] | None = None
     if source.header is not None:
         header = [name.strip() for name in source.header.split(",")]
@@ -392,16 +434,17 @@ def csv_of(source: TableOptions) -> CsvOptions:
         "date_format": source.date_format,
         "time_format": source.time_format,
         "multiline": source.multiline,
+        "missing": codes_by_column(source.codes or ()),
     }
     return _given_fields(fields)
 
 
-def csv_of_plan(source: Mapping[str, Any]) -> CsvOptions:
+def csv_of_plan(source: Mapping[str, Any]) -> ReadOptions:
     """Return the options of a plan, without those left out."""
-    return _given_fields({name: source.get(name) for name in CsvOptions.__annotations__})
+    return _given_fields({name: source.get(name) for name in ReadOptions.__annotations__})
 
 
-def _given_fields(fields: Mapping[str, Any]) -> CsvOptions:
+def _given_fields(fields: Mapping[str, Any]) -> ReadOptions:
     given: Any = {name: value for name, value in fields.items() if value is not None}
     return given  # type: ignore[no-any-return]
 

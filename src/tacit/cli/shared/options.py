@@ -152,6 +152,12 @@ class TableOptions:
         "How columns of the kind timestamp are written, such as '%d.%m.%Y %H:%M'.", "FORMAT"
     )
     multiline: int | None = _table("How many lines a quoted field of a CSV file may run over.", "N")
+    codes: Texts = _table(
+        "Codes of a column that are missing values, such as age=98,99 or income=-9..-1 or "
+        "answer=refused. May be given several times.",
+        "COL=CODE,...",
+        names=("--missing",),
+    )
     memory_limit: Text = _table("How much memory the engine may use, such as 4GB.", "SIZE")
     threads: int | None = _table("How many threads the engine may use.", "N")
 

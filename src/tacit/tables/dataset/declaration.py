@@ -107,7 +107,8 @@ def _fits(kind: str, column: str, spec: ColumnDeclaration, table: str) -> None:
 _FIELDS = ("name", "unit", "budget", "ledger", "purpose", "owner", "tables")
 _TABLES = (".csv", ".db", ".duckdb", ".gz", ".parquet", ".pq", ".tsv")  # never TOML
 _PLAIN = re.compile(r"\w[\w .-]{0,99}")
-_TAKEN = ("null", "quote", "delimiter")  # fields of a table in which a question mark is what it is
+# Fields of a table in which a question mark is what it is.
+_TAKEN = ("null", "quote", "delimiter", "missing")
 _UNIT = ("person", "rows", "groups")
 _BUDGET = ("epsilon", "delta", "rho")
 

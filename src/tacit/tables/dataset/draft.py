@@ -15,8 +15,8 @@ from tacit.errors import UsageError
 from tacit.expressions.schema import Column, Schema
 from tacit.tables.dataset.declaration import Dataset, keys_of, open_table
 from tacit.tables.dataset.table import Declared, toml_of
-from tacit.tables.engines.csv import CsvOptions
 from tacit.tables.engines.files import typed
+from tacit.tables.missing_codes import ReadOptions, missing_codes
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.parse_question import schema_from
 from tacit.tables.plan.query import Unit, plain_key
@@ -170,6 +170,10 @@ _EXPLAINED = {
     "budget": """\
 # What all releases together may reveal.  With an epsilon of 1, someone who is 50% sure of a fact
 # about one person could become at most 73.1% sure.""",
+    "missing": """\
+# Codes that stand for no answer, by column: numbers, texts, and ranges with both ends.
+# missing = { age = [98, 99], income = [[-9, -1]], answer = ["refused"] }
+""",
     "columns": """\
 # kind: integer, float, text, boolean, date or timestamp; a cell that is none counts as missing.
 #   An identifier or a code is text, even if it has digits only: 01001 and 1001 are one integer,
@@ -186,7 +190,7 @@ def draft(
     table: str | None = None,
     *,
     name: str | None = None,
-    **csv: Unpack[CsvOptions],
+    **read: Unpack[ReadOptions],
 ) -> Dataset:
     """Return a first declaration of a table, with a question mark wherever a person must decide."""
     # It is made from the names and declared types of the columns; no row is read.
@@ -194,12 +198,13 @@ def draft(
     # source: a path to a CSV or Parquet file, a folder or a glob; the address of a PostgreSQL
     #   database or the path of a DuckDB file, with ``table``.
     place = typed(source)
-    with open_source(place, table, **csv) as opened:
+    with open_source(place, table, **read) as opened:
         columns, labels = list(opened.schema.values()), opened.labels
         plain = re.sub(r"[^\w-]+", "_", (table or opened.name).rpartition("/")[2].split(".")[0])
     chosen = name or plain.strip("_") or "data"
     where = {"url": place} if "://" in place and table else {"path": place}
-    written: dict[str, Any] = {option: spec for option, spec in csv.items() if option != "types"}
+    codes = missing_codes(read.get("missing"))
+    written: dict[str, Any] = {**read, "types": None, "missing": codes or None}
     fields: dict[str, Declared] = {
         **where,
         **({"table": table} if table else {}),
@@ -215,14 +220,16 @@ def draft_text(dataset: Dataset, folder: Path) -> str:
     for table in fields["tables"].values():
         if os.path.isabs(table.get("path", "")):
             table["path"] = os.path.relpath(table["path"], folder)
+    toml = toml_of(fields)
     lines = [
         "# A declaration of a data set: everything in it is public.",
         '# Decide wherever a "?" stands, then run: tacit check on this file.',
         "",
     ]
-    for line in toml_of(fields).splitlines():
+    for line in toml.splitlines():
         word = line.partition(" ")[0]
         if line.endswith(".columns]"):
+            lines += [] if "\nmissing = " in toml else [_EXPLAINED["missing"]]
             lines.append(_EXPLAINED["columns"])
         elif word in _EXPLAINED:
             lines += ["", _EXPLAINED[word]]

@@ -19,6 +19,7 @@ from tacit.arithmetic.exact import as_fraction, show
 from tacit.errors import UsageError, did_you_mean
 from tacit.tables.engines.csv import TYPES, CsvOptions, csv_format
 from tacit.tables.engines.files import ConfinedPath, typed
+from tacit.tables.missing_codes import Codes, missing_codes
 from tacit.tables.plan.query import LABELS
 from tacit.tables.query.keys import fit_number, key_of_kind
 
@@ -334,6 +335,7 @@ _TABLE_FIELDS = (
     "table",
     *_LIMITS,
     *_READING,
+    "missing",
     "public",
     "key",
     "person",
@@ -353,6 +355,8 @@ class TableDeclaration:
     table: str | None = None  # the table's name within a database
     # how a CSV file is written, as :class:`tacit.Session` takes it, except for ``types``
     reading: Mapping[str, Declared] = field(default_factory=dict)
+    # the codes of columns that are missing values, by name
+    missing: Codes = field(default_factory=dict)
     # ``memory_limit``, ``threads`` and ``timeout`` of the engine
     limits: Mapping[str, Declared] = field(default_factory=dict)
     # whether everyone may know its rows: it has no people, and costs nothing
@@ -390,6 +394,7 @@ class TableDeclaration:
             str(source),
             table,
             {name: fields[name] for name in _READING if name in fields},
+            missing_codes(fields.get("missing")),
             _limits(fields, where),
             flag(fields, "public", where),
             _names(fields.get("key", ()), "key", where),
@@ -410,6 +415,14 @@ class TableDeclaration:
             raise UsageError(
                 f"{where} is public, and has a size, which is the number of people in a table"
             )
+        for name, codes in self.missing.items():
+            keys = self.columns[name].keys if name in self.columns else ()
+            both = [key for key in keys if key in codes] if isinstance(keys, tuple) else []
+            if both:
+                raise UsageError(
+                    f"{where} declares {both[0]!r} of {name!r} as a key and as missing: its group "
+                    "would be empty; remove it from one of them"
+                )
         if self.key and self.public is not True:
             raise UsageError(f"{where} has a key, which only a public table has: public = true")
 
@@ -420,6 +433,7 @@ class TableDeclaration:
             "table": self.table,
             **self.limits,
             **self.reading,
+            "missing": self.missing,
             "public": self.public,
             "key": list(self.key),
             "person": self.person,
@@ -436,7 +450,13 @@ class TableDeclaration:
             if isinstance(spec.kind, str) and spec.kind != "decimal"
         }
         csv = {**self.reading, "types": types} if self._is_text(folder) else dict(self.reading)
-        return {"name": name, "table": self.table, **self.limits, **csv}
+        return {
+            "name": name,
+            "table": self.table,
+            "missing": self.missing,
+            **self.limits,
+            **csv,
+        }
 
     def _is_text(self, folder: Path) -> bool:
         """Return whether the place holds CSV files, which declare no types of their own."""

@@ -21,7 +21,7 @@ from tacit.expressions.operations import as_asked, as_keys, read_as, readings_in
 from tacit.expressions.schema import Schema
 from tacit.expressions.timeline import Timeline
 from tacit.report.odds import weak_guarantee
-from tacit.report.text import declared_words, listed, protects_line
+from tacit.report.text import declared_words, listed, missing_words, protects_line
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.price import MOST_ROWS
 from tacit.tables.plan.query import Declared, Query
@@ -333,7 +333,9 @@ def noted(
             "the table has no name of its own: give it one, name='visits', by which its ledger and "
             "its certificates tell it from others"
         )
-    notes += _listed_values([*_numbers(plan), *_conditions(plan.query)], plan.query)
+    notes += _codes(plan.query) + _listed_values(
+        [*_numbers(plan), *_conditions(plan.query)], plan.query
+    )
     if plan.keys is not None and plan.keys.note is not None:
         notes.append(plan.keys.note)
     notes += _of_groups(plan)
@@ -345,6 +347,15 @@ def noted(
         notes=tuple(notes),
         weak=weak_guarantee(requested_loss(plan), declared.size) or _unused(plan, declared.size),
     )
+
+
+def _codes(query: Query) -> list[str]:
+    """Return which codes are read as missing, of the table and of those joined with it."""
+    described = query.describe()
+    rows = described.get("inner", described)
+    read = [rows, *rows.get("joins", ()), *described.get("joins", ())]
+    codes = [each.get("reading", {}).get("missing") for each in read]
+    return [missing_words(each) for each in codes if each]
 
 
 def _of_groups(plan: Plan) -> list[str]:
@@ -427,7 +438,7 @@ def warn_of_periods(query: Query, line: Timeline) -> None:
 def period_notes(query: Query, line: Timeline) -> tuple[str, ...]:
     """Return how undeclared columns are read by a count over time, one sentence each."""
     timed = [Expression(line.reading, (col(line.column),))] if _timed(query, line) else []
-    return tuple(_listed_values([*timed, *_conditions(query)], query))
+    return tuple(_codes(query) + _listed_values([*timed, *_conditions(query)], query))
 
 
 def _timed(query: Query, line: Timeline) -> bool:

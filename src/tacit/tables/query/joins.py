@@ -56,7 +56,8 @@ class Join:
 
     def describe(self) -> dict[str, Any]:
         """Return the join as plain JSON values."""
-        reading = self.reading.describe(there for _, there, _ in self.columns)
+        keys = (there for _, there in self.on)
+        reading = self.reading.describe((there for _, there, _ in self.columns), keys)
         return {**self.added(), **({"reading": reading} if reading else {})}
 
     def added(self) -> dict[str, Any]:

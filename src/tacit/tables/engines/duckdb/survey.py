@@ -127,7 +127,7 @@ def open_survey(
     table = engine.empty_table(types)
     engine.before_reading(partial(_import, opened, table, proxy(engine)))
     missing = {c.name: list(c.missing) for c in first.columns if c.missing}
-    labels = {c.name: _of_values(c) for c in first.columns if c.labels}
+    labels = {c.name: dict(c.labels) for c in first.columns if c.labels}
     return SurveyTable(table, schema_of(types), missing, labels)
 
 
@@ -274,17 +274,6 @@ def _labels(given: Mapping[Any, str], stored: str) -> dict[str | int | float, st
         elif stored != "string" and isinstance(value, (int, float)) and math.isfinite(value):
             labels[_plain(value)] = str(label)
     return labels
-
-
-def _of_values(column: SurveyColumn) -> dict[str | int | float, str]:
-    """Return the labels of a column without those of missing values, which are no keys."""
-    ranges = [code for code in column.missing if isinstance(code, list)]
-    return {
-        value: label
-        for value, label in column.labels.items()
-        if value not in column.missing
-        and not any(low <= value <= high for low, high in ranges if not isinstance(value, str))
-    }
 
 
 # ---- the rows
