@@ -160,9 +160,12 @@ def _reader(kind: str) -> Callable[..., Any]:
 
 
 def _as_stored(kind: str) -> dict[str, bool]:
-    """Return the options that leave the codes for missing values of SPSS as they are."""
+    """Return the options that leave numbers and the codes for missing values as they are."""
     # Those of Stata and SAS (.a to .z) are no numbers, and always missing.
-    return {"user_missing": True} if kind == "spss" else {}
+    return {
+        "disable_datetime_conversion": True,
+        **({"user_missing": True} if kind == "spss" else {}),
+    }
 
 
 @contextmanager
@@ -331,7 +334,6 @@ def _parts(file: SurveyFile) -> Iterator[list[Any]]:
     options: dict[str, Any] = {
         **_as_stored(file.kind),
         "output_format": "dict",
-        "disable_datetime_conversion": True,
     }
     if file.kind != "spss_portable":  # it has a table of its characters
         options["encoding"] = "ISO-8859-1"  # each byte is a character of it: no cell ends the read
