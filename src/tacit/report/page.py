@@ -20,6 +20,8 @@ from tacit.report.text import (
     budget_words,
     declared_words,
     distance_words,
+    labelled_key,
+    labels_in,
     number,
     people_words,
     protects_line,
@@ -44,7 +46,11 @@ def answers(body: Mapping[str, Any], width: int = 720) -> dict[str, Any]:
     query = body["question"]["query"]
     aggregates = dict(query["aggregates"])
     by = [str(name) for name in query["by"]]
-    keys = [[_key(part) for part in key] for key in body["answer"]["keys"]]
+    labels = labels_in(body.get("declared"), by)
+    keys = [
+        [labelled_key(part, known) for part, known in zip(key, labels, strict=False)]
+        for key in body["answer"]["keys"]
+    ]
     if any("periods" in aggregate for aggregate in aggregates.values()):
         by = ["period"]  # not a column of the table
     if not keys:
@@ -190,10 +196,6 @@ def _at(column: Any, position: tuple[int, ...]) -> Any:
     for index in position:
         column = column[index]
     return column
-
-
-def _key(part: Any) -> str:
-    return "missing" if part is None else str(part)
 
 
 # The certificate as a page for a reviewer: one file, no script, nothing from outside.

@@ -452,7 +452,8 @@ def declared_words(declared: Mapping[str, Any], query: Mapping[str, Any]) -> lis
 
     Args:
         declared: of columns by name, as a certificate has it: ``meaning``, ``unit``, and where the
-            question goes beyond what is declared ``bounds`` or ``keys_beyond``.
+            question goes beyond what is declared ``bounds`` or ``keys_beyond``; ``keys`` where the
+            groups are the values with a label in the file, and their ``labels``.
         query: the question, as a certificate has it.
 
     >>> query = {"by": ["site"], "aggregates": [["cost", {"column": "cost", "lower": "0",
@@ -473,7 +474,30 @@ def declared_words(declared: Mapping[str, Any], query: Mapping[str, Any]) -> lis
             more = f" and {len(beyond) - _MAX_KEYS} more" if len(beyond) > _MAX_KEYS else ""
             are = "is" if len(beyond) == 1 else "are"
             sentences.append(f"{name}: {shown}{more} {are} not among the declared categories")
+        if "keys" in fields:
+            sentences.append(f"{name}: its groups are the values that have a label in the file")
     return list(dict.fromkeys(sentences))
+
+
+def labels_in(declared: Any, by: Sequence[str]) -> list[Mapping[Any, str]]:
+    """Return the labels of the values of each grouping column, as a certificate has them.
+
+    >>> labels_in({"sex": {"labels": [[1, "men"], [2, "women"]]}}, ["sex", "age"])
+    [{1: 'men', 2: 'women'}, {}]
+    """
+    listed = [(declared or {}).get(name, {}).get("labels", ()) for name in by]
+    return [{value: str(label) for value, label in pairs} for pairs in listed]
+
+
+def labelled_key(part: Any, labels: Mapping[Any, str]) -> str:
+    """Return a part of a key as readers see it, with its label.
+
+    >>> labelled_key(1, {1: "men"}), labelled_key(None, {}), labelled_key("a", {})
+    ('1 (men)', 'missing', 'a')
+    """
+    if part is None:
+        return "missing"
+    return f"{part} ({labels[part]})" if part in labels else str(part)
 
 
 def column_note(name: str | None, declared: Mapping[str, Any]) -> str:

@@ -284,10 +284,14 @@ def _declared(declared: Any) -> str | None:
     """Return what is wrong with the declarations of columns; None if nothing is."""
     if declared is None:
         return None
-    kinds = {"meaning": str, "unit": str, "bounds": list, "keys_beyond": list}
+    kinds: dict[str, type] = {"meaning": str, "unit": str, "bounds": list, "keys_beyond": list}
+    kinds |= {"keys": str, "labels": list}
     for fields in declared.values():
         if not fields or not all(isinstance(fields[name], kinds[name]) for name in fields):
-            return "what is declared of a column is its meaning, its unit, its bounds or its keys"
+            return (
+                "what is declared of a column is its meaning, its unit, its bounds, its keys or "
+                "the labels of its values"
+            )
     return None if declared else "it says that something is declared of the columns, and not what"
 
 

@@ -222,11 +222,11 @@ def _groups(select: Any, items: Sequence[_Item], scope: Scope) -> list[_Group]:
         with placed(node):
             grouped = value(inner, scope)
             kind = scope.kind(grouped)
-        if kind in ("float", "decimal"):
+        if kind in ("float", "decimal") and not _has_keys(grouped, scope):
             refuse(
                 node,
                 f"{kind} values are too many to be groups: cut them, width_bucket(x, 0, 100, 10), "
-                "or case when x < 18 then 'minor' else 'adult' end",
+                "or case when x < 18 then 'minor' else 'adult' end; or list whole numbers as keys",
             )
         if scope.has_times(grouped):
             refuse(
@@ -240,6 +240,15 @@ def _groups(select: Any, items: Sequence[_Item], scope: Scope) -> list[_Group]:
             refuse(node, "a grouping column is given twice")
         grouping.append(_Group(inner, grouped, name))
     return grouping
+
+
+def _has_keys(grouped: Expression, scope: Scope) -> bool:
+    """True for a column whose whole numbers are listed, by WHERE or by its declaration."""
+    if grouped.operation != "col":
+        return False
+    name = str(grouped.parameters[0])
+    listed = name in scope.question.declared.keys
+    return listed or bool(listed_keys(name, scope.conditions))
 
 
 def _group_of(node: Any, items: Sequence[_Item], scope: Scope) -> tuple[Any, str]:

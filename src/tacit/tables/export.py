@@ -87,6 +87,7 @@ def columns_of(
     keys: Sequence[Sequence[Any]],
     statistics: Sequence[ExportStatistic],
     form: Form = "wide",
+    labels: Mapping[str, Mapping[Any, str]] | None = None,
 ) -> list[ExportColumn]:
     """Return the columns of an answer.
 
@@ -95,6 +96,8 @@ def columns_of(
     ['site', 'n', 'n_error', 'n_low', 'n_high']
     >>> [column.name for column in columns_of(["site"], [["a"]], [n], "long")]
     ['site', 'statistic', 'value', 'lower', 'upper', 'standard_error']
+    >>> columns_of(["site"], [[1]], [n], labels={"site": {1: "north"}})[1]
+    Column(name='site_label', values=['north'], number=False)
     """
     if form not in _FORMS:
         raise UsageError(
@@ -102,15 +105,30 @@ def columns_of(
             f"{did_you_mean(str(form), ['wide', 'long'])}"
         )
     if form == "long":
-        return _long(by, keys, statistics)
-    columns = _groups(by, keys)
-    for one in statistics:
-        columns += _wide(one)
-    return columns
+        columns = _long(by, keys, statistics)
+    else:
+        columns = [ExportColumn(name, [key[i] for key in keys], False) for i, name in enumerate(by)]
+        for one in statistics:
+            columns += _wide(one)
+    return _with_labels(columns, by, labels or {})
 
 
-def _groups(by: Iterable[str], keys: Sequence[Sequence[Any]]) -> list[ExportColumn]:
-    return [ExportColumn(name, [key[i] for key in keys], False) for i, name in enumerate(by)]
+def _with_labels(
+    columns: Sequence[ExportColumn], by: Sequence[str], labels: Mapping[str, Mapping[Any, str]]
+) -> list[ExportColumn]:
+    """Return columns with those of the labels of keys, each behind its key."""
+    taken, shown = {column.name for column in columns}, list(columns[len(by) :])
+    for name, column in reversed(list(zip(by, columns, strict=False))):
+        if name in labels:
+            known = labels[name]
+            called = f"{name}_label"
+            while called in taken:
+                called = f"{called}_label"
+            taken.add(called)
+            texts = [None if key is None else known.get(key) for key in column.values]
+            shown.insert(0, ExportColumn(called, texts, False))
+        shown.insert(0, column)
+    return shown
 
 
 def _wide(one: ExportStatistic) -> list[ExportColumn]:
@@ -327,6 +345,8 @@ class Exports(ABC):
     is a number: the grouping columns, ``statistic`` (the label), for histograms and the like
     ``bin``, for bins of numbers ``bin_lower`` and ``bin_upper``, then ``value``, ``lower``,
     ``upper`` and ``standard_error``; a grouping column of such a name has ``group_`` before it.
+    Where a file of SPSS, Stata or SAS has labels of the values of a grouping column, they are in a
+    column next to it, ``sex_label`` next to ``sex``.
 
     Example:
         >>> import pyarrow, tacit as tc
@@ -339,6 +359,11 @@ class Exports(ABC):
 
     by: tuple[str, ...]
     keys: list[tuple[object, ...]]
+
+    @property
+    def key_labels(self) -> dict[str, Mapping[Any, str]]:
+        """The labels of the values of grouping columns, by name, where the file has some."""
+        return {}
 
     @abstractmethod
     def statistics(self) -> Sequence[ExportStatistic]:
@@ -466,7 +491,8 @@ class Exports(ABC):
         write_file(path, parquet_bytes(self._columns_in(form)))
 
     def _columns_in(self, form: Form) -> list[ExportColumn]:
-        return columns_of(self.by, self.keys, self.statistics(), form)
+        labels = self.key_labels
+        return columns_of(self.by, self.keys, self.statistics(), form, labels)
 
 
 def _known(column: ExportColumn) -> bool:

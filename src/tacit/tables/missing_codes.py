@@ -71,6 +71,32 @@ def missing_codes(given: Any) -> Codes:
     return dict(sorted(codes.items()))
 
 
+def joined_codes(own: Mapping[str, Sequence[Code]], given: Codes) -> Codes:
+    """Return the codes that a file declares itself, and those that are given besides.
+
+    >>> joined_codes({"age": [98, [-9, -1]]}, {"age": [5, 98], "sex": [9]})
+    {'age': [5, 98, [-9, -1]], 'sex': [9]}
+    """
+    codes = {}
+    for column in sorted({*own, *given}):
+        listed = [*own.get(column, ()), *given.get(column, ())]
+        plain = {repr(code): code for code in listed}
+        codes[column] = sorted(plain.values(), key=_order)
+    return codes
+
+
+def is_code(value: str | int | float, codes: Sequence[Code]) -> bool:
+    """Return whether a value is one of the codes, or in one of the ranges.
+
+    >>> [is_code(value, [98, [-9, -1]]) for value in (98, -3, 97, "98")]
+    [True, True, False, False]
+    """
+    if value in codes:
+        return True
+    ranges = [code for code in codes if isinstance(code, list)]
+    return not isinstance(value, str) and any(low <= value <= high for low, high in ranges)
+
+
 def _is_list(value: Any) -> bool:
     return isinstance(value, (list, tuple, set, frozenset, np.ndarray))
 

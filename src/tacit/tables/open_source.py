@@ -19,7 +19,14 @@ from tacit.expressions.schema import Schema
 from tacit.tables.engines.base import Engine, Opened, closed_on_failure
 from tacit.tables.engines.csv import CsvOptions, csv_format, refuse_csv
 from tacit.tables.engines.duckdb.parquet import is_remote, public_part
-from tacit.tables.missing_codes import Codes, ReadOptions, missing_codes, with_missing
+from tacit.tables.missing_codes import (
+    Codes,
+    ReadOptions,
+    is_code,
+    joined_codes,
+    missing_codes,
+    with_missing,
+)
 from tacit.tables.reading import DEFAULT_READING, Reading
 
 
@@ -36,6 +43,7 @@ class Source:
         reading: how it is read, where that is not the default.
         label: what it is called where it is; its name, where none was given.
         origin: the path or address that was opened, without secrets; None where there is none.
+        labels: the labels of the values of its columns, by name, where its file has some.
     """
 
     def __init__(
@@ -49,6 +57,7 @@ class Source:
         reading: Reading = DEFAULT_READING,
         label: str | None = None,
         origin: str | None = None,
+        labels: Mapping[str, Mapping[Any, str]] | None = None,
     ) -> None:
         self.name = name
         self.schema = schema
@@ -57,6 +66,7 @@ class Source:
         self.counted = counted or relation
         self.reading, self.label = reading, name if label is None else label
         self.origin = origin
+        self.labels = labels or {}
 
     @property
     def columns(self) -> dict[str, str]:
@@ -124,7 +134,11 @@ def _source(
     path: Any,
     csv: CsvOptions,
 ) -> Source:
-    relation = opened.relation
+    relation, codes = opened.relation, joined_codes(opened.missing, codes)
+    labels = {  # of what is missing there is no key
+        column: {v: label for v, label in known.items() if not is_code(v, codes.get(column, ()))}
+        for column, known in opened.labels.items()
+    }
     if codes:
         relation = with_missing(opened.schema, relation, codes, opened.engine.dialect)
     origin = public_part(os.fspath(path)) if isinstance(path, (str, os.PathLike)) else None
@@ -137,6 +151,7 @@ def _source(
         reading=replace(csv_format(**csv).reading(origin or ""), missing=codes),
         label=opened.label,
         origin=origin,
+        labels={column: known for column, known in labels.items() if known},
     )
 
 

@@ -209,7 +209,8 @@ class QuestionBase(Shown, ABC):
         Args:
             by: the grouping columns, one by one or in a list.
             keys: the public keys: a list of values (of tuples, for several columns), a mapping of
-                column to values (all combinations), or a public table with those columns.  Every
+                column to values (all combinations), or a public table with those columns; or
+                ``"labels"``, the values that have a label in a file of SPSS, Stata or SAS.  Every
                 key given is answered, also when nobody has it; others are left out.  By default
                 they are those that the data set declares, or that follow for a derived column (the
                 bins of a cut, the days of a week).  Where there are none, partition selection
@@ -235,6 +236,7 @@ class QuestionBase(Shown, ABC):
             raise UsageError("a grouping column is given twice")
         if keys is None:
             keys = self._declared.keys_of(names, self._query.derived)
+        keys = self._declared.labelled(names, keys)
         if read_rounds(rounds) > 1:
             check_rounds(names, keys, self._query.unit.column)
         if keys is None:
@@ -548,7 +550,7 @@ class Question(QuestionBase, Priced):
             # Only here, after the charge, is the first private byte read.
             with working("reading the table and drawing noise"):
                 released = release_answer(plan, self._table.collector.collect(plan))
-            declared = self._declared.about(self._query)
+            declared = self._declared.about(self._query, released["keys"])
             return {**released, "declared": declared, **ledger.balance(charge.key)}
 
         entry = ledger.release(charge.key, plan.cost, charge.public, answer)

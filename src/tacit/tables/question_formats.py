@@ -99,13 +99,14 @@ class QuestionRequest:
             )
         built = self._rows(session).agg(**self.aggregates)
         if self.by:
-            for name in self.by:
+            keys = self._keys(built)
+            for name in self.by if keys is None else ():
                 if name in built.schema and built.schema[name].kind in ("float", "decimal"):
                     raise UsageError(
                         f"{name!r} holds numbers with fractions, too many values to be groups; cut "
-                        f"it: --cut {name}:0,10,20 --by {name}_group"
+                        f"it: --cut {name}:0,10,20 --by {name}_group, or list whole numbers, "
+                        "--keys 1,2,3"
                     )
-            keys = self._keys(built)
             if keys is None and self.delta is None:
                 raise UsageError(
                     f"the values of {', '.join(self.by)} are not known to be public. Either list "

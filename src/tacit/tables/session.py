@@ -6,6 +6,7 @@ import importlib
 import os
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
@@ -544,7 +545,7 @@ class Session(Planning, QueryableTable[Question], Shown):
         return History(self.ledger.history(), self.ledger.total, self.ledger.remaining)
 
     def _question(self) -> Question:
-        spec = self._declared
+        spec = replace(self._declared, labels=self.source.labels)
         query = Query(
             self.source.schema,
             self.unit,

@@ -262,7 +262,10 @@ def _described(answer: Answer, request: QuestionRequest) -> dict[str, Any]:
     parts = ("value", "standard_error", "low", "high")
     records = []
     for index, key in enumerate(answer.keys):
-        record: dict[str, Any] = {"key": dict(zip(answer.by, key, strict=True))}
+        named = dict(zip(answer.by, key, strict=True))
+        record: dict[str, Any] = {"key": named}
+        labels = {n: known.get(named[n]) for n, known in answer.key_labels.items()}
+        record |= {"label": labels} if labels else {}
         for label in answer.labels:
             column = answer.column(label)
             record[label] = {part: column[part][index] for part in parts}

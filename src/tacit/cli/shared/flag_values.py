@@ -17,6 +17,7 @@ from tacit.errors import UsageError, did_you_mean
 from tacit.expressions.expression import Expression, col
 from tacit.expressions.schema import Schema
 from tacit.tables.missing_codes import ReadOptions
+from tacit.tables.plan.query import LABELS
 from tacit.tables.statistics.base import Options, TableStatistic, statistics
 
 # What a flag or a field of a plan spells: statistics, keys, ranges, kinds of columns.
@@ -275,7 +276,7 @@ def typed_keys(
         )
     if not keys:
         return None
-    keys_by_column: dict[str, list[Any]] = {}
+    keys_by_column: dict[str, Any] = {}
     for text in keys:
         name, sign, listed = text.partition("=")
         name = name if name in by else name.strip()
@@ -286,6 +287,11 @@ def typed_keys(
                     f"--keys {by[1]}=c,d, not {text!r}"
                 )
             name, listed = by[0], text
+        if listed.strip() == LABELS:  # a value of this name is written in double quotes
+            keys_by_column[name] = LABELS
+            continue
+        if keys_by_column.get(name) == LABELS:
+            raise UsageError(f"the keys of {name!r} are its labels, or a list: not both")
         kind = schema.column(name).kind
         keys_by_column.setdefault(name, []).extend(_listed_keys(listed, kind, name))
     return keys_by_column

@@ -89,7 +89,7 @@ def print_table(
 
 def answer_tables(answer: Answer) -> None:
     """Print an answer: one table of all labels, and one for each histogram."""
-    from tacit.report.text import answer_words, value_words
+    from tacit.report.text import answer_words, labelled_key, value_words
 
     def cells(column: Any, *indices: int) -> list[str]:
         parts = []
@@ -103,7 +103,8 @@ def answer_tables(answer: Answer) -> None:
             return ["refused", ""]
         return [value, "" if parts[2] is None and parts[3] is None else f"{low} to {high}"]
 
-    names = [["missing" if part is None else str(part) for part in key] for key in answer.keys]
+    labels = [answer.key_labels.get(name, {}) for name in answer.by]
+    names = [list(map(labelled_key, key, labels)) for key in answer.keys]
     if not names:
         note("No group was above the threshold.")
     plain = [label for label in answer.labels if "bins" not in answer.column(label)]

@@ -82,10 +82,17 @@ def answer_json(answer: Answer) -> dict[str, Any]:
     return {
         "by": list(answer.by),
         "keys": [list(key) for key in answer.keys],
+        **_labels(answer),
         "columns": [finite_json({"label": n, **answer.column(n)}) for n in answer.labels],
         "protects": answer.protects,
         "about": answer.about,
     }
+
+
+def _labels(answer: Answer) -> dict[str, Any]:
+    """Return the labels of keys, as pairs by column; nothing where there are none."""
+    known = {name: list(map(list, pairs.items())) for name, pairs in answer.key_labels.items()}
+    return {"key_labels": known} if known else {}
 
 
 def as_bytes(
@@ -288,7 +295,7 @@ def _question(session: Session, way: str, content: Any, price: Mapping[str, Any]
         return session.described(content)
     known_fields(content, ROWS, "the question")
     keys = content.get("keys")
-    if keys is not None and not isinstance(keys, (list, dict)):
+    if keys is not None and keys != "labels" and not isinstance(keys, (list, dict)):
         raise UsageError("keys is a list of values, or of each column a list of values")
     return read_question({**content, **price}, declared=True).question(session)
 

@@ -32,6 +32,7 @@ from tacit.tables.dataset.table import (
 )
 from tacit.tables.engines.files import PACKED, typed
 from tacit.tables.open_source import Source, identity_of, open_beside
+from tacit.tables.plan.query import LABELS, labelled_keys
 from tacit.tables.plan.query import Declared as AskedDeclared
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit, one_row_each
 from tacit.tables.release.opened_table import OpenedTable, OtherTable
@@ -84,6 +85,7 @@ def _as_declared(source: Source, table: TableDeclaration, name: str, folder: Pat
     source.reading = source.reading_from(os.path.realpath(folder))
     for key in table.key:
         source.schema.column(key)
+    keys_of(table, source)  # refuses labels that are not there
     for column, one in table.columns.items():
         _fits(source.schema.column(column).kind, column, one, name)
 
@@ -520,7 +522,7 @@ def _session(dataset: Dataset, name: str, ledger: str | Ledger | InMemory) -> Se
         table=name,
         tables=tables,
         bounds=_bounds(spec),
-        keys=_keys(spec),
+        keys=keys_of(spec, table.source),
         descriptions=_descriptions(spec),
         size=spec.size if isinstance(spec.size, int) else None,
         reading=table.source.reading,
@@ -544,6 +546,12 @@ def _bounds(spec: TableDeclaration) -> dict[str, tuple[Fraction, Fraction]]:
 
 def _keys(spec: TableDeclaration) -> dict[str, tuple[Any, ...]]:
     return {c: one.keys for c, one in spec.columns.items() if isinstance(one.keys, tuple)}
+
+
+def keys_of(spec: TableDeclaration, source: Source) -> dict[str, tuple[Any, ...]]:
+    """Return the declared keys of the columns of an open table, from its labels where so said."""
+    labelled = [c for c, one in spec.columns.items() if one.keys == LABELS]
+    return _keys(spec) | {c: tuple(labelled_keys(c, source.labels.get(c, {}))) for c in labelled}
 
 
 def _descriptions(spec: TableDeclaration) -> dict[str, dict[str, str]]:

@@ -13,7 +13,7 @@ from typing import Any, Unpack
 from tacit.arithmetic.exact import as_fraction
 from tacit.errors import UsageError
 from tacit.expressions.schema import Column, Schema
-from tacit.tables.dataset.declaration import Dataset, open_table
+from tacit.tables.dataset.declaration import Dataset, keys_of, open_table
 from tacit.tables.dataset.table import Declared, toml_of
 from tacit.tables.engines.files import typed
 from tacit.tables.missing_codes import ReadOptions, missing_codes
@@ -137,6 +137,7 @@ def _shape(dataset: Dataset, name: str) -> TableShape:
     spec = dataset.tables[name]
     with open_table(spec, name, dataset.folder).source as source:
         schema, reading = Schema(list(source.schema.values())), source.reading
+        keys = keys_of(spec, source)
     unit = dataset.unit_of(name) if name in dataset.protected else None
     person = None if unit is None else unit.column
     columns = spec.columns.items()
@@ -147,7 +148,7 @@ def _shape(dataset: Dataset, name: str) -> TableShape:
         tuple(spec.key) if unit is None else (() if person is None else (person,)),
         spec.size if isinstance(spec.size, int) else None,
         {c: one.bounds for c, one in columns if isinstance(one.bounds, tuple)},
-        {c: one.keys for c, one in columns if isinstance(one.keys, tuple)},
+        keys,
         {c: one.description for c, one in columns if one.description},
         reading,
     )
@@ -204,7 +205,7 @@ def draft(
     #   database or the path of a DuckDB file, with ``table``.
     location = typed(source)
     with open_source(location, table, **read) as opened:
-        columns = list(opened.schema.values())
+        columns, labels = list(opened.schema.values()), opened.labels
         plain = re.sub(r"[^\w-]+", "_", (table or opened.name).rpartition("/")[2].split(".")[0])
     chosen = name or plain.strip("_") or "data"
     where = {"url": location} if "://" in location and table else {"path": location}
@@ -214,7 +215,7 @@ def draft(
         **where,
         **({"table": table} if table else {}),
         **{option: spec for option, spec in written.items() if spec is not None},
-        "columns": {column.name: _column(column) for column in columns if not column.problem},
+        "columns": {c.name: _column(c, c.name in labels) for c in columns if not c.problem},
     }
     return Dataset(chosen, _unit(columns), {chosen: fields}, {"epsilon": "?"}, folder=Path())
 
@@ -248,13 +249,15 @@ def _unit(columns: list[Column]) -> dict[str, Any]:
     return {"person": named[0] if named else "?", "rows": "?", "groups": "?"}
 
 
-def _column(column: Column) -> dict[str, Any]:
+def _column(column: Column, is_labelled: bool = False) -> dict[str, Any]:
     """Return what is known of a column, and what a person must decide."""
     if column.kind == "undeclared":
         return {"kind": "?"}
     known: dict[str, Any] = {"kind": column.kind} if column.kind not in ("missing", "other") else {}
     if _PERSON.fullmatch(column.name):
         return known
+    if is_labelled:  # a code, whose values the file lists
+        return {**known, "keys": "labels"}
     if column.kind in _NUMBERS:
         return {**known, "bounds": "?"}
     return {**known, "keys": "?"} if column.kind == "text" else known

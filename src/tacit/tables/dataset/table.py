@@ -20,6 +20,7 @@ from tacit.errors import UsageError, did_you_mean
 from tacit.tables.engines.csv import TYPES, CsvOptions, csv_format
 from tacit.tables.engines.files import ConfinedPath, typed
 from tacit.tables.missing_codes import Codes, missing_codes
+from tacit.tables.plan.query import LABELS
 from tacit.tables.query.keys import fit_number, key_of_kind
 
 # Fields of a declaration, read with care: unknown ones, wrong kinds, and open questions.
@@ -222,7 +223,8 @@ class ColumnDeclaration:
     # the smallest and the greatest number; questions without bounds of their own use them
     bounds: tuple[Fraction, Fraction] | Open | None = None
     # the categories; questions grouped by the column without keys use them
-    keys: tuple[str | int, ...] | Open | None = None
+    # or ``"labels"``: the values that have a label in a file of SPSS, Stata or SAS
+    keys: tuple[str | int, ...] | str | Open | None = None
     # whether its values are known to everyone; shown to readers, it changes no guarantee
     public: bool | Open = False
 
@@ -306,9 +308,11 @@ def _bounds(given: Any, kind: Any, where: str) -> tuple[Fraction, Fraction] | Op
     return lower, upper
 
 
-def _keys(given: Any, where: str) -> tuple[str | int, ...] | Open | None:
+def _keys(given: Any, where: str) -> tuple[str | int, ...] | str | Open | None:
     if given is None or given == OPEN.sign:
         return None if given is None else OPEN
+    if given == LABELS:
+        return LABELS
     if not isinstance(given, (list, tuple)) or not given:
         raise UsageError(f'keys of {where} are its categories, such as keys = ["a", "b"]')
     # TOML has days and times of its own; a day as a key is the text that a question would give.

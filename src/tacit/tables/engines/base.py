@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tacit.errors import DataSourceError, UsageError
 from tacit.expressions.dialect import Dialect
 from tacit.expressions.schema import Schema
+from tacit.tables.reading import Code
 
 _serial = itertools.count()
 
@@ -108,6 +109,9 @@ class Opened(NamedTuple):
     schema: Schema
     engine: Engine
     relation: str
+    # what the file itself declares of its columns: codes for missing values, labels of values
+    missing: Mapping[str, list[Code]] = {}
+    labels: Mapping[str, Mapping[Any, str]] = {}
 
 
 @contextmanager

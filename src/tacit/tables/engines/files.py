@@ -48,23 +48,18 @@ def _in_python(call: str) -> str:
     return f"in Python, pass {call} in place of the path, or write that to a Parquet file"
 
 
-_SQLITE = "in Python, pass pandas.read_sql('select * from visits', sqlite3.connect({file!r}))"
 _UNPACK = "unpack it, or pack it as .csv.gz, .csv.zst, .csv.bz2 or .csv.xz, and name it so"
 _KINDS = {
-    "sqlite": _Kind(
-        "a database of SQLite", f"{_SQLITE}, or export the table to a CSV file (sqlite3 -csv)"
+    "sqlite": _Kind("a database of SQLite", "name its table, table='visits'"),
+    "spss": _Kind("a file of SPSS", "name it .sav"),
+    "spss_encrypted": _Kind(
+        "an encrypted file of SPSS", "save it without a password in SPSS, in a place that is safe"
     ),
-    "spss": _Kind(
-        "a file of SPSS",
-        _in_python("pandas.read_spss({file!r}, convert_categoricals=False)"),
-    ),
-    "spss_portable": _Kind(
-        "a portable file of SPSS", _in_python("pyreadstat.read_por({file!r})[0]")
-    ),
-    "stata": _Kind(
-        "a file of Stata", _in_python("pandas.read_stata({file!r}, convert_categoricals=False)")
-    ),
-    "sas": _Kind("a file of SAS", _in_python("pandas.read_sas({file!r})")),
+    "spss_portable": _Kind("a portable file of SPSS", "name it .por"),
+    "stata": _Kind("a file of Stata", "name it .dta"),
+    "sas": _Kind("a file of SAS", "name it .sas7bdat"),
+    "sas_transport": _Kind("a transport file of SAS", "name it .xpt"),
+    "sas_catalog": _Kind("a catalog of formats of SAS", "name the table, a .sas7bdat"),
     "r": _Kind(
         "a file of R", "write its table in R with write.csv(x, 'visits.csv', row.names = FALSE)"
     ),
@@ -107,9 +102,7 @@ _KINDS = {
     ),
     "ledger": _Kind("a ledger of Tacit", "name the table; the ledger is given as ledger="),
     "parquet": _Kind("a Parquet file", "name it .parquet"),
-    "duckdb": _Kind(
-        "a database of DuckDB", "give it the name .duckdb, and name its table, table='visits'"
-    ),
+    "duckdb": _Kind("a database of DuckDB", "name its table, table='visits'"),
     "unknown": _Kind(
         "not a CSV or Parquet file, nor of another known kind",
         "write the table as CSV or Parquet",
@@ -121,7 +114,9 @@ _NAMES = {
     **dict.fromkeys((".sav", ".zsav"), "spss"),
     ".por": "spss_portable",
     ".dta": "stata",
-    **dict.fromkeys((".sas7bdat", ".xpt"), "sas"),
+    ".sas7bdat": "sas",
+    ".sas7bcat": "sas_catalog",
+    ".xpt": "sas_transport",
     **dict.fromkeys((".rds", ".rda", ".rdata"), "r"),
     **dict.fromkeys((".feather", ".arrow", ".ipc"), "arrow"),
     ".arrows": "arrow stream",
@@ -152,9 +147,14 @@ _MAGIC = {
     b"$FL2@(#)": "spss",
     b"$FL3@(#)": "spss",
     b"<stata_dta>": "stata",
-    **{bytes([version, order, 1, 0]): "stata" for version in (113, 114, 115) for order in (1, 2)},
+    **{
+        bytes([version, order, 1, 0]): "stata"
+        for version in (105, 108, 110, 111, 113, 114, 115)
+        for order in (1, 2)
+    },
     bytes(12) + b"\xc2\xea\x81\x60": "sas",
-    b"HEADER RECORD*******": "sas",
+    b"HEADER RECORD*******": "sas_transport",
+    b"\x1c" + bytes(7) + b"ENCRYPTEDSAV": "spss_encrypted",
     b"RDX2\n": "r",
     b"RDX3\n": "r",
     b"RDA2\n": "r",
@@ -178,7 +178,15 @@ _MAGIC = {
 }
 _WORDS = ("orc", "bzip2")  # kinds whose first bytes may also begin a word
 # Kinds that are stored in another one, and known by their names.
-_WITHIN = {"zip": ("workbook",), "gzip": ("r", "tar"), "workbook": ("access",)}
+_WITHIN = {
+    "zip": ("workbook",),
+    "gzip": ("r", "tar"),
+    "workbook": ("access",),
+    "sas": ("sas_catalog",),
+}
+# Kinds whose files have a dictionary of their columns, missing codes and labels.
+SURVEYS = ("spss", "spss_portable", "stata", "sas", "sas_transport")
+READ = ("csv", "parquet", *SURVEYS)
 _PLAIN = ("text", "unknown")
 _JSON = re.compile(rb"\s*(\{\s*[\"}]|\[\s*[\[{\"])")
 
@@ -199,7 +207,7 @@ def is_packed(kind: str) -> bool:
 
 
 def kind_of(path: str) -> str:
-    """Return ``"csv"``, ``"parquet"``, ``"duckdb"``, or the name of a kind that is not read."""
+    """Return ``"csv"``, ``"parquet"``, ``"duckdb"``, or the name of another kind."""
     name = path.casefold()
     if name.endswith(_PARQUET):
         return "parquet"
@@ -249,6 +257,8 @@ def _content(path: str) -> str:
     head, name = _head(path), Path(path).name.casefold()
     if head[8:12] == b"DUCK":
         return "duckdb"
+    if head[456:464] == b"SPSSPORT":
+        return "spss_portable"
     plain = _is_plain(head)
     end = max((end for end in _NAMES if name.endswith(end)), key=len, default="")
     by_name = _NAMES.get(end, "")
@@ -311,7 +321,7 @@ def _descriptors() -> list[int]:
 
 
 _NO_RIGHT = "no right to read it; ask for read access"
-_DATABASE = (".duckdb", ".ddb")
+_DATABASE = (".duckdb", ".ddb", ".db", ".sqlite", ".sqlite3", ".db3")
 _LEDGER = (".ledger", ".ledger-wal", ".ledger-shm")
 _PACKED = re.compile(r"\.(csv|tsv|tab|parquet|pq)\.[^./]+$", re.IGNORECASE)
 _DUCKLAKE = re.compile(r"ducklake-[0-9a-f]{8}-[0-9a-f-]{27}(-delete)?\.parquet")
@@ -422,13 +432,13 @@ def data_files(path: str | os.PathLike[str]) -> list[str]:
 
 
 def database_file(path: str | os.PathLike[str]) -> bool:
-    """True if a path names a database of DuckDB: by its content, or by the name of no file."""
+    """True if a path names a database of DuckDB or SQLite: by its content, or by its name."""
     shown = os.fspath(path)
     if "://" in shown:
         return False
     location = typed(path)
     if os.path.isfile(location):
-        return kind_of(location) == "duckdb"
+        return kind_of(location) in ("duckdb", "sqlite")
     return location.casefold().endswith(_DATABASE) and not os.path.exists(location)
 
 
@@ -569,8 +579,8 @@ def _plain_parts(file: str, location: Path) -> tuple[str, ...]:
 
 
 def _is_data(file: str) -> bool:
-    """True if a file in a folder is data: by its name, or a Parquet file by its content."""
-    return has_data_name(file) or kind_of(file) == "parquet"
+    """True if a file in a folder is data: by its name, or by its content."""
+    return has_data_name(file) or kind_of(file) in READ
 
 
 def _is_file(file: str) -> bool:
@@ -660,8 +670,8 @@ def _readable(file: str) -> os.stat_result:
 def _kind(file: str) -> str:
     """Return the kind of a data file."""
     kind = kind_of(file)
-    if kind not in ("csv", "parquet"):
+    if kind not in READ:
         if file.casefold().endswith(_DATABASE) and kind in ("text", "unknown"):
-            raise DataSourceError(f"{file} has the name of a database of DuckDB, and is none")
+            raise DataSourceError(f"{file} has the name of a database, and is none")
         raise DataSourceError(unread(file, kind))
     return kind

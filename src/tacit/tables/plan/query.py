@@ -306,6 +306,27 @@ def check_labels(labels: Sequence[str], by: Sequence[str]) -> None:
 _S = TypeVar("_S", bound=TableStatistic)
 
 
+LABELS = "labels"  # keys that are the values with a label in the file
+Labels: TypeAlias = Mapping[Any, str]  # of values
+_MOST_LABELS = 10_000  # that a certificate repeats
+
+
+def labelled_keys(name: str, labels: Labels) -> list[object]:
+    """Return the values with a label as public keys; raise where they cannot be."""
+    if not labels:
+        raise UsageError(
+            f"keys='labels' takes the keys of {name!r} from the labels of its values, and its "
+            "table has none: list the keys, keys=[1, 2, 3]"
+        )
+    for key in labels:
+        if isinstance(key, float):
+            raise UsageError(
+                f"the labels of {name!r} are of numbers with fractions, such as {key!r}, which "
+                "are no keys: cut the column into bins, as in tc.col('x').cut([0, 10, 20])"
+            )
+    return list(labels)
+
+
 @dataclass(frozen=True)
 class Declared:
     """Public bounds and categories of columns, and the ledger that tables share.
@@ -318,6 +339,7 @@ class Declared:
         bounds: of columns by name.
         keys: the categories of columns by name.
         told: the ``meaning`` and the ``unit`` of columns by name, for readers.
+        labels: the labels of the values of columns by name, as the file of the table has them.
         size: how many people the table has, where that is public.
         reading: how the table is read, where that is not the default.
     """
@@ -331,6 +353,7 @@ class Declared:
     descriptions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     size: int | None = None
     reading: Reading = DEFAULT_READING
+    labels: Mapping[str, Labels] = field(default_factory=dict)
 
     def bounded(self, aggregate: _S, derived: Sequence[tuple[str, Expression]] = ()) -> _S:
         """Return a statistic with the bounds of its column, where it names none.
@@ -414,6 +437,20 @@ class Declared:
             return None
         return {name: list(known[name]) for name in by}
 
+    def labelled(self, by: Sequence[str], keys: Any) -> Any:
+        """Return keys with the values that have a label, where they are ``"labels"``."""
+        if isinstance(keys, str) and keys == LABELS:
+            return {name: self._labelled(name) for name in by}
+        if isinstance(keys, Mapping):
+            return {
+                name: self._labelled(name) if isinstance(each, str) and each == LABELS else each
+                for name, each in keys.items()
+            }
+        return keys
+
+    def _labelled(self, name: str) -> list[object]:
+        return labelled_keys(name, self.labels.get(name, {}))
+
     def with_columns(
         self,
         bounds: Mapping[str, tuple[Fraction, Fraction]],
@@ -428,12 +465,19 @@ class Declared:
             descriptions={**self.descriptions, **descriptions},
         )
 
-    def about(self, query: Query) -> dict[str, dict[str, object]]:
+    def about(
+        self, query: Query, released: Iterable[Sequence[Any]] | None = None
+    ) -> dict[str, dict[str, object]]:
         """Return what a reader of an answer learns of its columns, as plain JSON values.
 
         That is the meaning and the unit of each column that the question names, and where its
         bounds or keys go beyond the declared ones, the declared bounds and the keys beyond.  A
-        question that stays within says no more than it did.
+        question that stays within says no more than it did.  Of labels it learns those of the keys
+        that are public or released: others may have been made of the data.
+
+        Args:
+            query: the question.
+            released: the keys of its answer; by default those that are listed.
         """
         aggregates = [a for _, a in query.aggregates if a.column is not None]
         names = dict.fromkeys([a.require_column() for a in aggregates] + list(query.by))
@@ -451,6 +495,15 @@ class Declared:
                 beyond = [key for key in keys if known and (type(key), key) not in known]
                 if beyond:
                     about[name]["keys_beyond"] = beyond
+        listed = query.keys if released is None else released
+        for index, name in enumerate(query.by):
+            known_labels = self.labels.get(name, {})
+            keys = dict.fromkeys(key[index] for key in listed or ())
+            named = [[key, known_labels[key]] for key in keys if key in known_labels]
+            if query.keys is not None and known_labels and set(keys) == set(known_labels):
+                about[name]["keys"] = LABELS
+            if named and len(named) <= _MOST_LABELS:
+                about[name]["labels"] = named
         return {name: words for name, words in about.items() if words}
 
 

@@ -30,13 +30,8 @@ class Publications(Exports):
     its noise and the ends of its 95% interval, and says if it was suppressed.  CSVW is the table of
     ``to_csv`` with a description of its columns.  The guide *Publish in SDMX, JSON-stat, PC-Axis,
     CSVW* shows how each of them says so, and what readers make of it.
-
-    Attributes:
-        key_labels: labels of the keys, by grouping column and key, such as
-            ``{"sex": {1: "women"}}``; empty where keys are their own labels.
     """
 
-    key_labels: Mapping[str, Mapping[Any, str]] = {}
     _hidden: Sequence[Sequence[Any]] = ()  # released groups that are not shown
 
     @property

@@ -19,7 +19,14 @@ from tacit.report import Certificate, issue
 from tacit.report.certificate import deriving
 from tacit.report.derived import Formula, derived_words
 from tacit.report.page import answers
-from tacit.report.text import DERIVED, answer_words, column_note, protects_line
+from tacit.report.text import (
+    DERIVED,
+    answer_words,
+    column_note,
+    labelled_key,
+    labels_in,
+    protects_line,
+)
 from tacit.tables.export import ExportStatistic, Released
 from tacit.tables.publish.publications import Publications
 from tacit.tables.statistics.base import statistic_named
@@ -332,6 +339,7 @@ class Answer(Publications, Shown):
         replayed: bool,
         query: Mapping[str, Any] | None = None,
         hidden: Sequence[Sequence[Any]] = (),
+        declared: Mapping[str, Any] | None = None,
     ) -> None:
         self.by = by
         self._hidden = hidden
@@ -343,6 +351,7 @@ class Answer(Publications, Shown):
         if query is None:
             body: Any = certificate.body
             self._query = body["question"]["query"]
+        self._declared = declared
         self._columns = {column["label"]: column for column in released["columns"]}
 
     @classmethod
@@ -362,7 +371,8 @@ class Answer(Publications, Shown):
         certificate, released = _derived(issue(entry, ledger), entry.answer, arrangement)
         shown, names = arrangement.shown(by, released), arrangement.called(by)
         hidden = _left_out(released, shown)
-        return cls(names, shown, certificate, entry.cost, replayed, query, hidden)
+        declared: Any = entry.answer.get("declared") or {}
+        return cls(names, shown, certificate, entry.cost, replayed, query, hidden, declared)
 
     @classmethod
     def free(cls, certificate: Certificate, arrangement: Arrangement = AS_IT_IS) -> Answer:
@@ -396,6 +406,16 @@ class Answer(Publications, Shown):
         known = [(label, column_note(a.get("column"), declared)) for label, a in aggregates]
         notes = {label: note for label, note in known if note}
         return notes | {n: derived_words(one) for n, one in self._columns.items() if "of" in one}
+
+    @property
+    def key_labels(self) -> dict[str, Mapping[Any, str]]:
+        """The labels of the values of grouping columns, by name, where the file has some."""
+        declared = self._declared
+        if declared is None:
+            body: Any = self.certificate.body
+            declared = body.get("declared")
+        known = labels_in(declared, self._query["by"])
+        return {name: labels for name, labels in zip(self.by, known, strict=True) if labels}
 
     @property
     def column_of(self) -> dict[str, str]:
@@ -533,7 +553,8 @@ class Answer(Publications, Shown):
     def card(self) -> Card:
         """Return what a notebook displays: values with intervals, charts, what it cost."""
         plain = [label for label in self.labels if "bins" not in self._columns[label]]
-        names = [["missing" if p is None else str(p) for p in key] for key in self.keys]
+        labels = [self.key_labels.get(name, {}) for name in self.by]
+        names = [list(map(labelled_key, key, labels)) for key in self.keys]
         by, parts = list(self.by), []
         if plain:
             rows = [
@@ -562,7 +583,8 @@ class Answer(Publications, Shown):
         """Return a chart for each label that has several marks, and few enough to be read."""
         query = {**self._query, "by": self.by}
         shown = {"keys": self.keys, "columns": list(self._columns.values())}
-        read = answers({"question": {"query": query}, "answer": shown})
+        declared = {n: {"labels": list(known.items())} for n, known in self.key_labels.items()}
+        read = answers({"question": {"query": query}, "answer": shown, "declared": declared})
         charts: list[tuple[str, Any]] = []
         for one in read.get("columns", ()):
             several = len(self.keys) > 1 or "bins" in self._columns[one["label"]]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import datetime
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -243,6 +244,28 @@ def streamed(
 
     engine.before_reading(fill if files is None else partial(files.fill, fill))
     return relation
+
+
+def import_batches(
+    table: str,
+    schema: pyarrow.Schema,
+    batches: Callable[[list[str]], Iterator[pyarrow.RecordBatch]],
+    engine: DuckEngine,
+) -> None:
+    """Fill a table with batches of Arrow, or with nothing where they note a file that failed."""
+    # An error within a stream would reach the engine, whose message may quote the data.
+    import pyarrow as pa
+
+    failed: list[str] = []
+    rows = pa.RecordBatchReader.from_batches(schema, batches(failed))
+    with engine.all_or_nothing():
+        engine.rows(f"insert into {table} select * from {engine.register(Stream(rows))}")
+        if failed:
+            raise DataSourceError(
+                f"{Path(failed[0]).name} could not be read to its end: it was moved or changed "
+                "since it was opened, is damaged or cut short, or its disk fails; what was charged "
+                "is not lost: the same question, asked again, is completed at no further cost"
+            )
 
 
 def _start(rows: Callable[[], Any], started: list[Any]) -> Any:

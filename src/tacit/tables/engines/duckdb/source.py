@@ -69,6 +69,8 @@ from tacit.tables.engines.duckdb.parquet import (
     open_parquet,
     public_part,
 )
+from tacit.tables.engines.duckdb.sqlite import open_sqlite
+from tacit.tables.engines.duckdb.survey import open_survey
 from tacit.tables.engines.duckdb.view_files import (
     RelationEngine,
     ViewFiles,
@@ -76,6 +78,7 @@ from tacit.tables.engines.duckdb.view_files import (
     may_read_parquet,
 )
 from tacit.tables.engines.files import (
+    SURVEYS,
     ConfinedPath,
     TableFormatError,
     data_files,
@@ -587,12 +590,18 @@ def open_another_in_duckdb(
 def _from_database(
     path: str | os.PathLike[str], location: str, table: str, engine: DuckEngine
 ) -> Opened:
+    label = f"{Path(os.fspath(path)).name}:{table}"
+    if kind_of_file(location) == "sqlite":
+        if isinstance(path, ConfinedPath):  # a file may become a link meanwhile
+            engine.before_reading(partial(_check_all, path, [location]))
+        relation, schema = open_sqlite(location, table, engine)
+        return Opened(label, schema, engine, relation)
     data = engine.attached(location)
     engine.rows(f"use {engine.dialect.identifier(data)}")
     confined = location if isinstance(path, ConfinedPath) else None
     relation, schema = _source_named(table, engine, data, confined)
     engine.rows("use memory")
-    return Opened(f"{Path(os.fspath(path)).name}:{table}", schema, engine, relation)
+    return Opened(label, schema, engine, relation)
 
 
 def _of_confined_view(
@@ -731,13 +740,21 @@ def _from_path(source: str | os.PathLike[str], csv: CsvOptions, engine: DuckEngi
     if is_remote(path):
         return _from_address(path, csv, engine)
     files, location = data_files(source), typed(source)
-    is_csv = kind_of_file(files[0]) == "csv"
+    kind = kind_of_file(files[0])
+    is_csv = kind == "csv"
     if isinstance(source, ConfinedPath):  # a file may become a link meanwhile
-        before = engine.before_reading if is_csv else engine.before_each  # CSV is read once
+        once = is_csv or kind in SURVEYS  # Parquet files are read by every query
+        before = engine.before_reading if once else engine.before_each
         before(partial(_check_all, source, files))
     label = Path(path.rstrip("/")).name or Path(location).resolve().name
     if is_csv:
         relation, schema = open_csv(files, csv_format(**csv), engine)
+    elif kind in SURVEYS:
+        given: Any = {name: value for name, value in csv.items() if name != "encoding"}
+        refuse_csv(given, "its dictionary declares its columns")
+        encoding = csv.get("encoding") and csv_format(**csv).encoding
+        table = open_survey(files, kind, engine, encoding)
+        return Opened(label, table.schema, engine, table.relation, table.missing, table.labels)
     else:
         refuse_csv(csv, "a Parquet file declares its own columns")
         relation, schema = open_parquet(location, files, engine)

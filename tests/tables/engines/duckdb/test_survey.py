@@ -1,0 +1,532 @@
+"""Files of SPSS, Stata and SAS: what the real writers wrote is what is computed with.
+
+The truth is a table of DuckDB with the same rows, with NULL where the file says missing."""
+
+from __future__ import annotations
+
+import datetime
+import random
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+
+import tacit as tc
+from support.tables.column_questions import answers
+from tacit.errors import DataSourceError, UsageError
+from tacit.expressions.expression import col
+from tacit.tables.open_source import open_source
+from tacit.tables.privacy_unit import OneRowEach
+from tacit.tables.query.integer_query import Query
+from tacit.tables.query.requests import Rows
+
+pyreadstat = pytest.importorskip("pyreadstat", reason="pip install 'tacit-dp[files]'")
+pytestmark = pytest.mark.full
+
+DAY, TIME = datetime.date, datetime.datetime
+WRITERS = {
+    "sav": pyreadstat.write_sav,
+    "zsav": lambda frame, path, **more: pyreadstat.write_sav(frame, path, compress=True, **more),
+    "row.sav": lambda frame, path, **more: pyreadstat.write_sav(
+        frame, path, row_compress=True, **more
+    ),
+    "dta": pyreadstat.write_dta,
+    "old.dta": lambda frame, path, **more: pyreadstat.write_dta(frame, path, version=13, **more),
+    "xpt": lambda frame, path, **more: pyreadstat.write_xport(
+        frame, path, file_format_version=5, **more
+    ),
+    "v8.xpt": lambda frame, path, **more: pyreadstat.write_xport(
+        frame, path, file_format_version=8, **more
+    ),
+    "por": pyreadstat.write_por,
+}
+KINDS = {"p": "float", "number": "float", "word": "text", "day": "date", "moment": "date"}
+VALUES: dict[str, list[Any]] = {
+    "number": [0.0, 1.0, 5.0, -1.5, 2.0**40, 0.5, 1e9, 97.0],
+    "word": ["a", "e", "ab", "z" * 70, "1.0"],
+    "day": [DAY(1970, 1, 1), DAY(1900, 1, 2), DAY(2023, 11, 14), DAY(1, 1, 1), DAY(9999, 12, 31)],
+    "moment": [TIME(1970, 1, 1), TIME(2024, 2, 29, 12, 30, 1), TIME(1582, 10, 14)],
+}
+TYPES = {"p": "double", "number": "double", "word": "varchar", "day": "date", "moment": "timestamp"}
+
+
+def random_rows(draw: random.Random, size: int, values: dict[str, list[Any]] = VALUES) -> list[Any]:
+    rows = [{n: draw.choice([None, *each]) for n, each in values.items()} for _ in range(size)]
+    return [{"p": float(number // 2), **row} for number, row in enumerate(rows)]
+
+
+def frame_of(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {name: pd.Series([row[name] for row in rows], dtype=object) for name in TYPES}
+    )
+
+
+def write(rows: list[dict[str, Any]], path: Path, end: str, **more: Any) -> Path:
+    """Write rows of all types; the types of the columns are those of the first, complete, row."""
+    frame = frame_of(rows)
+    for name in ("p", "number"):
+        frame[name] = frame[name].astype("float64")
+    WRITERS[end](frame, path, **more)
+    return path
+
+
+COMPLETE = {"p": -5.0, **{name: each[0] for name, each in VALUES.items()}}
+
+
+def truth(rows: list[dict[str, Any]], empty: str | None) -> Any:
+    connection = duckdb.connect()
+    connection.execute(f"create table data ({', '.join(f'{n} {t}' for n, t in TYPES.items())})")
+    cells = [[row[name] for name in TYPES] for row in rows]
+    for row in cells:
+        row[2] = empty if row[2] in (None, "") else row[2]
+    connection.executemany("insert into data values (?, ?, ?, ?, ?)", cells)
+    return open_source(connection, "data")
+
+
+@pytest.mark.parametrize("end", WRITERS)
+def test_integers_before_noise_are_those_of_the_same_rows_in_a_table(end, tmp_path):
+    rows = [COMPLETE, *random_rows(random.Random(end), 60)]
+    path = write(rows, tmp_path / f"a.{end}", end)
+    kinds = KINDS if end != "por" else {name.upper(): kind for name, kind in KINDS.items()}
+    # SPSS has no missing text; in Stata and SAS the empty one is missing
+    empty = "" if end.endswith(("sav", "por")) else None
+    with open_source(path) as source, truth(rows, empty) as true:
+        found = [(row[1], row[2]) for row in source.engine.rows(f"describe {source.relation}")]
+        assert source.columns == kinds, found
+        if end == "por":  # the format has no small letters
+            given = source.engine.rows(f"select * from {source.relation} as t")
+            assert sorted(given, key=repr) == sorted(
+                true.engine.rows(f"select * from {true.relation} as t"), key=repr
+            )
+            return
+        assert answers(source, KINDS) == answers(true, KINDS)
+
+
+CODES = {"number": [98, 99, -1.5], "word": ["refused"]}
+
+
+def test_missing_codes_of_spss_are_missing_and_the_certificate_says_which(tmp_path):
+    values = {**VALUES, "number": [0.0, 5.0, 98.0, 99.0, -1.5], "word": ["a", "refused", "re"]}
+    rows = [COMPLETE, *random_rows(random.Random(5), 80, values)]
+    path = write(rows, tmp_path / "a.sav", "sav", missing_ranges=CODES)
+    known = [
+        {n: None if v in CODES.get(n, ()) else v for n, v in row.items()}
+        | {"word": None if row["word"] == "refused" else row["word"] or ""}
+        for row in rows
+    ]
+    with open_source(path) as source, truth(known, None) as true:
+        assert source.reading.missing == {"number": [-1.5, 98, 99], "word": ["refused"]}
+        for name in ("p", "number", "day", "moment"):
+            kind = {name: KINDS[name]}
+            assert answers(source, kind) == answers(true, kind)
+        tests = (col("word").is_null(), col("word") == "refused", col("word") == "re")
+        count = [counted(source, test) for test in tests]
+        said = [row["word"] for row in rows]
+        assert count == [said.count("refused"), 0, said.count("re")]
+    with tc.Session(path, tc.one_row_each, tc.epsilon(9), ledger=tc.in_memory) as session:
+        answer = session.agg(m=tc.mean("number", 0, 10)).release(epsilon=1)
+    query: Any = answer.certificate.body["question"]["query"]
+    assert query["reading"]["missing"] == {"number": [-1.5, 98, 99]}
+    assert "number: -1.5, 98, 99 read as missing" in str(answer.certificate)
+
+
+def counted(source: Any, where: Any) -> int:
+    return (
+        int(Query(source, OneRowEach(), where=where).run([Rows()]).of(Rows())[0]) // OneRowEach.one
+    )
+
+
+def test_ranges_of_missing_codes_even_without_an_end(tmp_path):
+    numbers = [-1e300, -5.0, -1.0, -0.5, 0.0, 90.0, 95.5, 99.0, 99.5, 999.0]
+    frame = pd.DataFrame({"x": numbers, "y": numbers})
+    ranges = {
+        "x": [{"lo": float("-inf"), "hi": -1}],
+        "y": [{"lo": 90, "hi": 99}, 999],
+    }
+    pyreadstat.write_sav(frame, tmp_path / "a.sav", missing_ranges=ranges)
+    with open_source(tmp_path / "a.sav") as source:
+        assert counted(source, col("x").is_null()) == 3
+        assert counted(source, col("y").is_null()) == 4
+    given = {"y": [0], "x": [(90, 100)]}
+    with open_source(tmp_path / "a.sav", missing=given) as source:  # both are missing
+        assert counted(source, col("x").is_null()) == 7
+        assert counted(source, col("y").is_null()) == 5
+
+
+def test_missing_codes_of_days(tmp_path):
+    days = [DAY(1900, 1, 1), DAY(2024, 1, 1), DAY(9999, 12, 31), None]
+    times = [TIME(1900, 1, 1), TIME(1900, 1, 1, 5), TIME(2024, 1, 1), None]
+    seconds = (DAY(1900, 1, 1) - DAY(1582, 10, 14)).days * 86400
+    pyreadstat.write_sav(
+        pd.DataFrame({"day": pd.Series(days, dtype=object), "moment": times}),
+        tmp_path / "a.sav",
+        missing_ranges={"day": [seconds], "moment": [seconds]},
+    )
+    with open_source(tmp_path / "a.sav") as source:
+        assert source.reading.missing == {"day": ["1900-01-01"]}
+        assert counted(source, col("day").is_null()) == 2
+        assert counted(source, col("moment").is_null()) == 2
+
+
+def test_extended_missings_of_stata_are_missing_and_change_no_type(tmp_path):
+    with_codes = pd.DataFrame({"x": pd.Series([1, "a", "z", 100, 5], dtype=object)})
+    without = pd.DataFrame({"x": pd.Series([1, 2, 3, 100, 5], dtype=object)})
+    pyreadstat.write_dta(with_codes, tmp_path / "a.dta", missing_user_values={"x": ["a", "z"]})
+    pyreadstat.write_dta(without, tmp_path / "b.dta")
+    with open_source(tmp_path / "a.dta") as source:
+        assert counted(source, col("x").is_null()) == 2
+        assert counted(source, col("x") >= 5) == 2
+    # whichever cells there are, the type is that of the dictionary
+    pd.DataFrame({"x": pd.array([1, 2, None], "Int8"), "y": np.float32([0.1, 2, 3])}).to_stata(
+        tmp_path / "c.dta", write_index=False
+    )
+    with open_source(tmp_path / "c.dta") as source:
+        assert source.columns == {"x": "integer", "y": "float"}
+        assert counted(source, col("x").is_null()) == 1
+
+
+def test_periods_of_stata_are_their_first_days(tmp_path):
+    numbers = [0.0, 1.0, -1.0, 51.0, 52.0, 3119.0]
+    frame = pd.DataFrame(dict.fromkeys("wmqh", numbers))
+    formats = {unit: f"%t{unit}" for unit in "wmqh"}
+    pyreadstat.write_dta(frame, tmp_path / "a.dta", variable_format=formats)
+    true = pd.read_stata(tmp_path / "a.dta")
+    with open_source(tmp_path / "a.dta") as source:
+        assert set(source.columns.values()) == {"date"}
+        given = source.engine.rows(f"select * from {source.relation} as t")
+    assert given == [tuple(d.date() for d in row) for row in true.itertuples(index=False)]
+
+
+HOSTILE: list[dict[str, Any]] = [
+    {"number": float("inf")},
+    {"number": -float("inf")},
+    {"number": 1.7e308},
+    {"number": 5e-324},
+    {"word": "'"},
+    {"word": "\t\x01"},
+    {"word": "é" * 30},
+    {"word": "98"},
+    {"word": "."},
+]
+
+
+@pytest.mark.parametrize("end", ["sav", "zsav", "dta", "v8.xpt"])
+def test_neighbours_meet_the_same_fate(end, tmp_path):
+    rows = [COMPLETE, *random_rows(random.Random(7), 20)]
+    rows[0]["word"] = "w" * 80
+    tests = [col(name).is_null() for name in TYPES] + [col("number") <= 5, col("word") == "a"]
+
+    def counts(table: list[dict[str, Any]]) -> list[int]:
+        path = write(table, tmp_path / f"a.{end}", end)
+        with open_source(path) as source:
+            assert source.columns == KINDS
+            return [counted(source, test) for test in tests]
+
+    before = counts(rows)
+    for change in HOSTILE:
+        row = {**rows[0], **change}
+        if end != "sav" and abs(row["number"]) > 1e300:
+            continue  # pyreadstat does not write it
+        for more, less in zip(counts([*rows, row]), before, strict=True):
+            assert more - less in (0, 1), (change, more, less)
+
+
+@pytest.mark.parametrize("end", ["sav", "dta", "xpt"])
+def test_a_cell_that_is_no_text_is_missing_and_changes_no_other(end, tmp_path):
+    # pyreadstat itself ends the read of the whole file there
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "s": ["abcd", "wxyz", "éé"]})
+    WRITERS[end](frame, tmp_path / f"a.{end}")
+    whole = (tmp_path / f"a.{end}").read_bytes()
+    assert whole.count(b"wxyz") == 1
+    (tmp_path / f"a.{end}").write_bytes(whole.replace(b"wxyz", b"w\xff\xfez"))
+    with open_source(tmp_path / f"a.{end}") as source:
+        rows = source.engine.rows(f"select * from {source.relation} as t")
+    assert rows == [(1.0, "abcd"), (2.0, None), (3.0, "éé")]
+
+
+def test_times_that_are_far_are_missing_and_raise_nothing(tmp_path):
+    # pyreadstat itself raises OverflowError for the whole file
+    frame = pd.DataFrame({"day": [1.0, 1e300, 5e9, -1e18], "moment": [0.25, 1e18, -1e18, 86400.0]})
+    formats = {"day": "DATE11", "moment": "DATETIME20.2"}
+    pyreadstat.write_sav(frame, tmp_path / "a.sav", variable_format=formats)
+    with open_source(tmp_path / "a.sav") as source:
+        rows = source.engine.rows(f"select * from {source.relation} as t")
+    assert rows == [
+        (DAY(1582, 10, 14), TIME(1582, 10, 14, 0, 0, 0, 250000)),
+        (None, None),
+        (DAY(1741, 3, 24), None),
+        (None, TIME(1582, 10, 15)),
+    ]
+
+
+def test_text_of_an_old_file_is_read_in_its_encoding(tmp_path):
+    frame = pd.DataFrame({"s": ["é", "a"]})
+    frame.to_stata(tmp_path / "a.dta", write_index=False, version=114)
+    pyreadstat.write_xport(frame, tmp_path / "a.xpt")
+    latin = (tmp_path / "a.xpt").read_bytes().replace("é".encode(), "é ".encode("latin-1"))
+    (tmp_path / "a.xpt").write_bytes(latin)
+    for path, options in (("a.dta", {}), ("a.xpt", {"encoding": "latin-1"})):
+        with open_source(tmp_path / path, **options) as source:
+            assert source.engine.rows(f"select * from {source.relation} as t") == [("é",), ("a",)]
+    with open_source(tmp_path / "a.xpt") as source:
+        assert source.engine.rows(f"select * from {source.relation} as t") == [(None,), ("a",)]
+    with pytest.raises(UsageError, match="its dictionary declares its columns"):
+        open_source(tmp_path / "a.xpt", delimiter=";")
+
+
+# ---- labels
+
+
+def labelled(folder: Path) -> Path:
+    draw = random.Random(1)
+    frame = pd.DataFrame({
+        "sex": [float(draw.choice([1, 2, 3, 9])) for _ in range(200)],
+        "region": [draw.choice(["N", "S"]) for _ in range(200)],
+        "age": [float(draw.choice([30, 40, 99])) for _ in range(200)],
+    })  # fmt: skip
+    labels = {
+        "sex": {1: "men", 2: "women", 3: "men", 9: "refused"},
+        "region": {"N": "North", "S": "South"},
+        "age": {99: "unknown"},
+    }
+    pyreadstat.write_sav(
+        frame,
+        folder / "survey.sav",
+        variable_value_labels=labels,
+        missing_ranges={"sex": [9], "age": [99]},
+    )
+    return folder / "survey.sav"
+
+
+def test_keys_from_the_labels_of_a_file_and_labels_beside_keys(tmp_path):
+    path = labelled(tmp_path)
+    with tc.Session(path, tc.one_row_each, tc.epsilon(1e6), ledger=tc.in_memory) as session:
+        question = session.group_by("sex", "region", keys="labels").agg(n=tc.count())
+        answer = question.release(epsilon=1e5)
+        listed = session.group_by("sex", keys=[1, 2]).agg(n=tc.count()).release(epsilon=1e5)
+        # the same keys, however they are named, are one question
+        again = session.group_by(
+            "sex", "region", keys={"sex": [1, 2, 3], "region": ["N", "S"]}
+        ).agg(n=tc.count())
+        assert again.release(epsilon=1e5).replayed
+        unlabelled = session.group_by("age", keys=[30, 99]).agg(n=tc.count()).release(epsilon=1)
+        with pytest.raises(UsageError, match="its table has none"):
+            session.group_by("age", keys="labels")
+    # a code that is missing is no key, and two codes of one label are two
+    assert answer.keys == [(s, r) for s in (1, 2, 3) for r in ("N", "S")]
+    assert sum(answer.to_dict()["n"]) == pytest.approx(
+        int((pyreadstat.read_sav(path)[0]["sex"]).notna().sum()), abs=5
+    )
+    columns = answer.to_dict()
+    assert list(columns)[:4] == ["sex", "sex_label", "region", "region_label"]
+    assert columns["sex_label"] == ["men", "men", "women", "women", "men", "men"]
+    assert answer.to_dict("long")["region_label"][:2] == ["North", "South"]
+    assert "1 (men)" in str(answer)
+    assert "N (North)" in str(answer)
+    declared: Any = answer.certificate.body["declared"]
+    assert declared["sex"] == {"keys": "labels", "labels": [[1, "men"], [2, "women"], [3, "men"]]}
+    assert "sex: its groups are the values that have a label in the file" in str(answer.certificate)
+    assert answer.certificate.verify()
+    answer.certificate.save(tmp_path / "a.html")
+    assert "1 (men)" in (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert listed.certificate.body["declared"] == {"sex": {"labels": [[1, "men"], [2, "women"]]}}
+    assert "declared" not in unlabelled.certificate.body
+
+
+def test_labels_of_keys_that_are_not_public_are_those_released(tmp_path):
+    # labels may have been made of the data, as Stata's encode does
+    labels = {float(code): f"person {code}" for code in range(1, 50)}
+    frame = pd.DataFrame({"x": pd.Series([1] * 500 + list(range(2, 50)), dtype="int64")})
+    pyreadstat.write_dta(frame, tmp_path / "a.dta", variable_value_labels={"x": labels})
+    with tc.Session(
+        tmp_path / "a.dta", tc.one_row_each, tc.epsilon_delta(2, "1e-6"), ledger=tc.in_memory
+    ) as session:
+        coded = session.with_columns(code=col("x").cast(int)).group_by("code").agg(n=tc.count())
+        answer = session.group_by("x", keys=[1]).agg(n=tc.count()).release(epsilon=1)
+        coded.release(epsilon=1, delta="1e-7")
+    assert answer.certificate.body["declared"] == {"x": {"labels": [[1, "person 1"]]}}
+
+
+def test_a_declaration_takes_keys_from_labels(tmp_path):
+    labelled(tmp_path)
+    (tmp_path / "d.toml").write_text(
+        'name = "d"\nunit = "row"\nbudget = { epsilon = 1e6 }\n[tables.t]\npath = "survey.sav"\n'
+        '[tables.t.columns]\nsex = { keys = "labels" }\nage = { bounds = [0, 100] }\n'
+    )
+    dataset = tc.Dataset.load(tmp_path / "d.toml")
+    dataset.check()
+    assert dataset.tables["t"].to_fields()["columns"]["sex"] == {"keys": "labels"}  # type: ignore[index, call-overload]
+    with tc.open(tmp_path / "d.toml") as session:
+        answer = session.group_by("sex").agg(age=tc.mean("age")).release(epsilon=1e5)
+        assert answer.keys == [(1,), (2,), (3,)]
+        in_sql = session.sql("select sex, count(*) as n from t group by sex").release(epsilon=1e5)
+        assert in_sql.key_labels == {"sex": {1: "men", 2: "women", 3: "men"}}
+    (tmp_path / "d.toml").write_text(
+        (tmp_path / "d.toml").read_text().replace("age = { bounds", 'age = { keys = "labels" }#')
+    )
+    with pytest.raises(UsageError, match="takes the keys of 'age' from the labels"):
+        tc.Dataset.load(tmp_path / "d.toml").check()
+
+
+def tacit(*args: object, cwd: Path) -> str:
+    command = [sys.executable, "-m", "tacit", *map(str, args)]
+    run = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_the_command_line(tmp_path):
+    labelled(tmp_path)
+    drafted = tacit("init", "survey.sav", "--out", "d.toml", cwd=tmp_path)
+    text = (tmp_path / "d.toml").read_text()
+    assert 'sex = { kind = "float", keys = "labels" }' in text, drafted + text
+    checked = tacit("check", "survey.sav", cwd=tmp_path)
+    assert "200 rows" in checked
+    released = tacit(
+        *("release", "survey.sav", "--one-row-each", "--count", "--by", "sex", "--keys", "labels"),
+        *("--epsilon", 1, "--budget-epsilon", 1, "--json"),
+        cwd=tmp_path,
+    )
+    assert '"label"' in released
+    assert '"men"' in released
+
+
+# ---- memory and pace
+
+
+def memory(code: str, *args: object) -> tuple[float, float]:
+    """Return the seconds and the megabytes that a program took for its work."""
+    whole = f"""
+import sys, time
+import duckdb, numpy, pandas, pyarrow, pyreadstat
+import tacit as tc
+from tacit.tables.open_source import open_source
+def peak():
+    return int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0])
+tc.Session(pandas.DataFrame({{"x": [1]}}), tc.one_row_each, tc.epsilon(1), tc.in_memory).close()
+open_source(sys.argv[2]).close()  # what an engine takes with any file
+before = peak()
+start = time.perf_counter()
+{code}
+print(time.perf_counter() - start, (peak() - before) / 1024)
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", whole, *map(str, args)], capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+    seconds, megabytes = map(float, run.stdout.split())
+    return seconds, megabytes
+
+
+READ = {"sav": "read_sav", "zsav": "read_sav", "dta": "read_dta", "xpt": "read_xport"}
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's own account")
+@pytest.mark.parametrize("end", READ)
+def test_a_hundred_thousand_rows_are_in_memory_part_by_part(end, tmp_path):
+    draw = np.random.default_rng(1)
+    n = 100_000
+    frame = pd.DataFrame({
+        **{f"c{i}": draw.integers(0, 10, n).astype(float) for i in range(12)},
+        **{f"x{i}": draw.normal(size=n) for i in range(4)},
+        **{f"s{i}": draw.choice(["north", "south"], n) for i in range(4)},
+    })  # fmt: skip
+    path = tmp_path / f"a.{end}"
+    WRITERS[end](frame, path)
+    small = tmp_path / f"b.{end}"
+    WRITERS[end](frame[:2], small)
+    plain = memory(f"pyreadstat.{READ[end]}(sys.argv[1])", path, small)
+    ours = memory(
+        "with open_source(sys.argv[1]) as source:\n"
+        "    assert source.engine.rows(f'select count(*) from {source.relation} as t') == "
+        "[(100_000,)]",
+        path,
+        small,
+    )
+    size = path.stat().st_size / 2**20
+    print(f"{end}: {size:.1f} MB; plain {plain}, ours {ours}")
+    assert ours[1] <= max(3 * size, 80)  # whatever is in it; a file packed as zsav is unpacked
+    assert ours[0] <= 2 * plain[0] + 0.5
+
+
+# ---- bad input
+
+
+def test_what_cannot_be_read_says_so_and_shows_no_value(tmp_path):
+    path = labelled(tmp_path)
+    whole = path.read_bytes()
+    for name, content in {
+        "short.sav": whole[:200],
+        "magic.sav": b"PK" + whole[2:],
+        "text.sav": b"age\n31\n",
+        "locked.sav": struct.pack("<q", 28) + b"ENCRYPTEDSAV" + bytes(600),
+        "magic.dta": b"age\n31\n",
+        "short.xpt": b"HEADER RECORD*******LIBRARY HEADER RECORD!!!!!!!" + bytes(32),
+        "magic.sas7bdat": b"age\n31\n",
+        "short.por": b"ASCII SPSS PORT FILE" + bytes(100),
+        "formats.sas7bcat": bytes(12) + b"\xc2\xea\x81\x60" + bytes(500),
+    }.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(DataSourceError) as caught:
+            open_source(tmp_path / name)
+        assert name in str(caught.value)
+        assert "31" not in str(caught.value).replace(str(tmp_path), "")
+        assert caught.value.__cause__ is None
+    with pytest.raises(DataSourceError, match="an encrypted file of SPSS"):
+        open_source(tmp_path / "locked.sav")
+    frame = pd.DataFrame({"x": [1.0, 2.0] * 50})
+    pyreadstat.write_xport(frame, tmp_path / "cut.xpt")
+    cut = (tmp_path / "cut.xpt").read_bytes()[:-7]
+    (tmp_path / "cut.xpt").write_bytes(cut)
+    with pytest.raises(DataSourceError, match="is cut short"):
+        open_source(tmp_path / "cut.xpt")
+
+
+def test_a_file_that_ends_early_says_so_and_the_question_is_completed_later(tmp_path):
+    path = labelled(tmp_path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-900])
+    with tc.Session(path, tc.one_row_each, tc.epsilon(9), ledger=tc.in_memory) as session:
+        question = session.agg(n=tc.count())
+        with pytest.raises(DataSourceError, match="could not be read to its end"):
+            question.release(epsilon=1)
+        path.write_bytes(whole)
+        assert abs(int(question.release(epsilon=1).value("n")) - 200) < 50  # type: ignore[arg-type]
+        assert session.spent == tc.epsilon(1)
+
+
+def test_a_file_that_changed_since_it_was_opened_is_not_read(tmp_path):
+    path = labelled(tmp_path)
+    with open_source(path) as source:
+        pyreadstat.write_sav(pd.DataFrame({"sex": ["a"], "region": ["b"], "age": ["c"]}), path)
+        with pytest.raises(DataSourceError, match="changed"):
+            source.engine.rows(f"select * from {source.relation} as t")
+
+
+def test_several_files_are_one_table_where_their_dictionaries_agree(tmp_path):
+    for number in range(3):
+        pyreadstat.write_sav(pd.DataFrame({"x": [float(number)]}), tmp_path / f"{number}.sav")
+    with open_source(tmp_path / "*.sav") as source:
+        rows = source.engine.rows(f"select x from {source.relation} as t order by x")
+        assert rows == [(0.0,), (1.0,), (2.0,)]
+    pyreadstat.write_sav(pd.DataFrame({"x": [1.0]}), tmp_path / "3.sav", missing_ranges={"x": [1]})
+    with pytest.raises(DataSourceError, match="codes for missing values"):
+        open_source(tmp_path / "*.sav")
+
+
+def test_labels_by_the_hundred_thousand_and_long_text(tmp_path):
+    frame = pd.DataFrame({"x": [1.0, 2.0], "s": ["a" * 30_000, "b"]})
+    labels = {"x": {float(code): f"label {code}" for code in range(100_001)}}
+    pyreadstat.write_sav(frame, tmp_path / "a.sav", variable_value_labels=labels)
+    start = time.perf_counter()
+    with open_source(tmp_path / "a.sav") as source:
+        assert source.labels == {}  # too many to be categories
+        assert counted(source, col("s") == "b") == 1
+    assert time.perf_counter() - start < 30
