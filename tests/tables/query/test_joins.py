@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
+from support.tables.engine_tables import ENGINES
 from tacit.errors import UsageError
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
+from tacit.expressions.operations import as_asked, as_keys
 from tacit.expressions.schema import Column, Schema
 from tacit.tables.engines.duckdb.engine import DUCKDB
 from tacit.tables.engines.postgres import POSTGRES
 from tacit.tables.engines.spark import SPARK
 from tacit.tables.open_source import Source, open_beside, open_source
-from tacit.tables.privacy_unit import PersonUnit
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.joins import Join, joined, key_kind, of_people, person_pair, read_public
 from tacit.tables.query.requests import Bins, Cells, Moments, Rows, Total
@@ -363,3 +366,65 @@ def test_a_public_table_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("tacit.tables.query.joins._MAX_PUBLIC_ROWS", 2)
     with pytest.raises(UsageError, match="more than 2 rows"):
         read_public(open_public(SITES, TYPES), "sites", ("site",), ("integer",))
+
+
+# Cells of a public table that are not declared: in every engine they are what they are in Python.
+
+ODD_CELLS = [
+    *("1", "1.0", "01", " 1", "true", "yes", "2", "a", "A", "2024-01-01", "2024-01-01 08:30"),
+    *("2024-01-01T00:00:00+01:00", "2024-01-01 00:30:00+0100", None, "0", "no", "1e0", "2.5"),
+    *("-1", "+1", "inf", "NaN", "1,5", "9999-12-31", "10000-01-01", "2024-02-30", "9" * 41),
+]
+K = col("k")
+ODD_FILTERS = [
+    *(K == 1, K == "1", K == True, datetime.date(2024, 1, 1) == K, K > 0, K <= 1),  # noqa: E712
+    *(K.is_null(), K.is_in([1, 2]), K >= "2024-01-01", K.cast(float) > 0, K * 2 > 1),
+    *(K.dt.year() == 2024, K.dt.hour() == 23, K.str.starts_with("1"), K & True),
+]
+ODD_KEYS: list[list[Any]] = [
+    *(["1"], [1, None], [True, False, None], ["2024-01-01", None], ["a", "2024-01-01"], [None]),
+]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("engine", ENGINES)
+def test_undeclared_cells_of_a_public_table_are_read_as_in_python(
+    engine: str, request: pytest.FixtureRequest
+) -> None:
+    connection = duckdb.connect()
+    listed = list(enumerate(ODD_CELLS))
+    public_rows_put(connection, "sites", ("site integer", "k varchar"), listed)
+    plain = open_source(connection, "sites")
+    schema = Schema([plain.schema["site"], Column("k", "undeclared", "VARCHAR")])
+    public = read_public(
+        Source("sites", schema, plain.engine, plain.relation), "sites", ("site",), ("integer",)
+    )
+    rows = [{"site": i} for i, _ in listed for _ in range(i + 1)]
+    with ENGINES[engine](request)(rows, {"site": "integer"}) as visits:
+        on, added = (("site", "site"),), (("k", "k", "undeclared"),)
+        join = Join("sites", "inner", on, added, public.digest)
+        made = joined(visits, join, public.import_into(["site"], visits.schema, visits.engine))
+
+        def weight(holds: Callable[[dict[str, Any]], bool]) -> int:
+            return sum(i + 1 for i, cell in listed if holds({"k": cell}))
+
+        for where in ODD_FILTERS:
+            read = as_asked(where, made.schema)
+            found = IntegerQuery(made, OneRowEach(), where=where).run([Rows()]).of(Rows()).tolist()
+            assert found == [weight(lambda row, read=read: bool(read.evaluate(row)))], str(where)
+        for keys in ODD_KEYS:
+            group = as_keys({"k": K}, keys, made.schema)["k"]
+            query = IntegerQuery(made, OneRowEach(), by={"k": K}, keys=keys)
+            days = [datetime.date.fromisoformat(k) for k in keys if str(k)[:2] == "20"]
+            dated = "read_date" in str(group.to_json())
+            wanted = [days[0] if dated and isinstance(key, str) else key for key in keys]
+            expected = [
+                weight(lambda row, g=group, key=key: is_same(g.evaluate(row), key))
+                for key in wanted
+            ]
+            assert query.run([Rows()]).of(Rows()).tolist() == expected, keys
+
+
+def is_same(value: Any, key: Any) -> bool:
+    """Return whether a value is a key, of which 1 and true are two."""
+    return type(value) is type(key) and value == key
