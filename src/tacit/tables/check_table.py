@@ -291,7 +291,11 @@ def _codes(schema: Schema, relation: str, engine: Engine) -> dict[str, dict[str,
         if column.kind in (*_NUMBERS, "undeclared"):
             cell = column_sql(col(name), schema, d)
             text = "null" if column.kind in _NUMBERS else f"trim({cell})"
-            number = reading_sql("read_number", cell, d) if column.kind == "undeclared" else cell
+            number = (
+                reading_sql("read_number", column.number_text(cell), d)
+                if column.kind == "undeclared"
+                else cell
+            )
             word = f"case when lower({text}) in ({words}) then {text} end"
             cells[name] = d.cast(number, "double"), word
             wanted += [f"min({cells[name][0]})", f"max({cells[name][0]})", f"count({word})"]

@@ -322,3 +322,18 @@ def test_codes_have_the_signs_of_the_file(tmp_path):
         where = col("x").is_null()
         rows = Query(source, OneRowEach(), where=where).run([Rows()]).of(Rows())[0]
     assert rows == 3 * OneRowEach.one
+
+
+def test_a_joined_public_table_has_signs_of_its_own(tmp_path):
+    (tmp_path / "v.csv").write_text("site\n1\n2\n3\n" * 5, encoding="utf-8")
+    (tmp_path / "s.csv").write_text("site;size\n1,0;1.200,5\n2;3,5\n3;1.5\n", encoding="utf-8")
+    (tmp_path / "d.toml").write_text(
+        'name = "d"\nunit = "row"\nbudget = { epsilon = 1e6 }\n[tables.v]\npath = "v.csv"\n'
+        '[tables.v.columns]\nsite = { kind = "integer" }\n[tables.s]\npath = "s.csv"\n'
+        'public = true\nkey = "site"\ndelimiter = ";"\ndecimal = ","\nthousands = "."\n',
+        encoding="utf-8",
+    )
+    with tc.open(tmp_path / "d.toml") as session:
+        for where, rows in ((col("size") > 1200, 5), (col("size") < 4, 5), (col("size") > 0, 10)):
+            asked = session.join("s").filter(where).agg(n=tc.count())
+            assert asked.release(epsilon=1000).value("n") == rows
