@@ -337,3 +337,29 @@ def test_a_joined_public_table_has_signs_of_its_own(tmp_path):
         for where, rows in ((col("size") > 1200, 5), (col("size") < 4, 5), (col("size") > 0, 10)):
             asked = session.join("s").filter(where).agg(n=tc.count())
             assert asked.release(epsilon=1000).value("n") == rows
+
+
+@pytest.mark.parametrize(
+    ("cells", "signs"),
+    [
+        (["1,5", "2", "-0,25"], {"decimal": ","}),
+        (["1.234,50", "7,25", "12"], {"decimal": ",", "thousands": "."}),
+        (["1.234.567", "12", "1.234"], {"decimal": ",", "thousands": "."}),
+        (["1,234.50", "7.25", "12"], {"thousands": ","}),
+        (["1,234", "12", "5,000"], {}),  # either way
+        (["1.234", "12", "5.000"], {}),
+        (["1.5", "12", "7"], {}),
+        (["1,5", "one", "2"], {}),
+        (["1,5;2", "3"], {}),
+    ],
+)
+def test_check_asks_about_signs_of_numbers(cells, signs, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x\tname\n" + "".join(f"{c}\tBo\n" for c in cells), encoding="utf-8")
+    found = tc.check(path, delimiter="\t")
+    assert found.signs == signs
+    assert found.to_json()["signs"] == signs
+    assert ("other signs" in str(found)) == bool(signs)
+    if signs:
+        assert tc.check(path, delimiter="\t", **signs).signs == {}
+        assert tc.check(path, delimiter="\t", **signs).columns["x"].missing_as["float"] == 0
