@@ -450,7 +450,7 @@ def _cell(reading: str, node: Node, text: str, schema: Schema) -> str:
     """Return the text that is read: of a column with signs of its own, a number with a point."""
     if node.operation != "col" or reading not in _OF_NUMBERS:
         return text
-    return (schema.column(constants_of(node)[0]).numbers or "{x}").replace("{x}", text)
+    return schema.column(constants_of(node)[0]).number_text(text)
 
 
 _OF_NUMBERS = ("read_number", "read_integer", "read_numeric", "read_whole")

@@ -76,6 +76,10 @@ class Column:
         """Return the SQL of its value, as the plan computes with it."""
         return self.reads.format(x=quoted)
 
+    def number_text(self, text: str) -> str:
+        """Return the SQL of the text of a cell as a number is read from it."""
+        return self.numbers.replace("{x}", text) or text
+
     def itself(self, quoted: str) -> str:
         """Return the SQL of what distinguishes its values."""
         return (self.identity or self.reads).format(x=quoted)

@@ -220,8 +220,8 @@ def _text_sql(
         why = "text, whose numbers are exact up to 2^53: declare it as an integer"
         _refuse(far, column.name, why)
         doubles = _doubles(numbers)
-        written = (column.numbers or "{x}").replace("{x}", cell)
-        tests.append(_within(reading_sql("read_number", written, d), doubles, d))
+        number = reading_sql("read_number", column.number_text(cell), d)
+        tests.append(_within(number, doubles, d))
     if numbers and not column.numbers:
         pattern = d.literal(d.whole.format(p=_COMMA))
         point = reading_sql("read_number", f"replace({cell}, ',', '.')", d)

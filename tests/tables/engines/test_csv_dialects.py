@@ -322,3 +322,44 @@ def test_codes_have_the_signs_of_the_file(tmp_path):
         where = col("x").is_null()
         rows = Query(source, OneRowEach(), where=where).run([Rows()]).of(Rows())[0]
     assert rows == 3 * OneRowEach.one
+
+
+def test_a_joined_public_table_has_signs_of_its_own(tmp_path):
+    (tmp_path / "v.csv").write_text("site\n1\n2\n3\n" * 5, encoding="utf-8")
+    (tmp_path / "s.csv").write_text("site;size\n1,0;1.200,5\n2;3,5\n3;1.5\n", encoding="utf-8")
+    (tmp_path / "d.toml").write_text(
+        'name = "d"\nunit = "row"\nbudget = { epsilon = 1e6 }\n[tables.v]\npath = "v.csv"\n'
+        '[tables.v.columns]\nsite = { kind = "integer" }\n[tables.s]\npath = "s.csv"\n'
+        'public = true\nkey = "site"\ndelimiter = ";"\ndecimal = ","\nthousands = "."\n',
+        encoding="utf-8",
+    )
+    with tc.open(tmp_path / "d.toml") as session:
+        for where, rows in ((col("size") > 1200, 5), (col("size") < 4, 5), (col("size") > 0, 10)):
+            asked = session.join("s").filter(where).agg(n=tc.count())
+            assert asked.release(epsilon=1000).value("n") == rows
+
+
+@pytest.mark.parametrize(
+    ("cells", "signs"),
+    [
+        (["1,5", "2", "-0,25"], {"decimal": ","}),
+        (["1.234,50", "7,25", "12"], {"decimal": ",", "thousands": "."}),
+        (["1.234.567", "12", "1.234"], {"decimal": ",", "thousands": "."}),
+        (["1,234.50", "7.25", "12"], {"thousands": ","}),
+        (["1,234", "12", "5,000"], {}),  # either way
+        (["1.234", "12", "5.000"], {}),
+        (["1.5", "12", "7"], {}),
+        (["1,5", "one", "2"], {}),
+        (["1,5;2", "3"], {}),
+    ],
+)
+def test_check_asks_about_signs_of_numbers(cells, signs, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x\tname\n" + "".join(f"{c}\tBo\n" for c in cells), encoding="utf-8")
+    found = tc.check(path, delimiter="\t")
+    assert found.signs == signs
+    assert found.to_json()["signs"] == signs
+    assert ("other signs" in str(found)) == bool(signs)
+    if signs:
+        assert tc.check(path, delimiter="\t", **signs).signs == {}
+        assert tc.check(path, delimiter="\t", **signs).columns["x"].missing_as["float"] == 0
