@@ -254,6 +254,38 @@ def test_answers_of_different_dimensions_need_a_choice(session):
     assert json.loads(answer.to_json_stat(labels=["n"]))["value"][0] == answer.value("n")
 
 
+def test_an_answer_that_follows_from_others_is_published(session, tmp_path):
+    session.agg(h=tc.histogram("x", [0, 10, 20, 40])).release(epsilon=9)
+    free = session.agg(h=tc.histogram("x", [0, 20, 40])).free_answer()
+    data = json.loads(free.to_json_stat())
+    assert data["value"][::4] == free.value("h")
+    assert "updated" not in data
+    assert data["extension"]["tacit"]["certificate"] == free.certificate.body["digest"]
+    assert "CREATION-DATE" not in free.to_px()
+    assert len(rows_of(free.to_sdmx_csv(structure=STRUCTURE))) == 2
+    free.to_csvw(tmp_path / "free.csv")
+
+
+def test_each_answer_of_a_plan_is_published(session):
+    questions = [session.agg(n=tc.count()), session.agg(h=tc.histogram("x", [0, 20, 40]))]
+    for answer in session.plan(questions).release(epsilon=9):
+        data = json.loads(answer.to_json_stat())
+        assert data["extension"]["tacit"]["privacy_loss"]["epsilon"] == "9"
+        assert data["updated"]
+
+
+def test_labels_of_keys_are_those_of_the_answer(listed):
+    listed.key_labels = {"site": {"01": "North", "02": "South"}}
+    try:
+        site = json.loads(listed.to_json_stat())["dimension"]["site"]["category"]
+        assert site["label"] == {"01": "North", "02": "South"}
+        assert 'VALUES("site")="North",\n"South";' in listed.to_px()
+        assert "South" in listed.to_sdmx_csv(structure=STRUCTURE, names=True)
+        assert "South" not in listed.to_sdmx_csv(structure=STRUCTURE)
+    finally:
+        del listed.key_labels
+
+
 def test_an_answer_without_groups_has_no_cell_to_publish(session):
     answer = session.group_by("site").agg(n=tc.count()).release(epsilon="1e-3", delta="1e-9")
     assert not answer.keys

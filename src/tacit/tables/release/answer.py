@@ -522,9 +522,11 @@ class Answer(Publications, Shown):
         """Return the data set, the privacy loss and unit, and the certificate, as plain JSON."""
         body: Any = self.certificate.body
         loss = {name: part for name, part in self.cost.to_json().items() if name != "parts"}
+        # An answer that follows from earlier releases has no time of its own.
+        when = {"released": body["ledger"]["when"]} if "ledger" in body else {}
         return {
             "dataset": str(body["dataset"]),
-            "released": body["ledger"]["when"],
+            **when,
             "privacy_loss": loss,
             "unit_of_privacy": {**self._query["unit"], "words": self.protects},
             "intervals": str(body["accuracy"]),
