@@ -57,6 +57,8 @@ def _files(settings: Settings) -> Iterator[Finding]:
     secrets = [settings.folder / KEY_FILE]
     if settings.login is not None and settings.login.secret_file is not None:
         secrets.append(settings.login.secret_file)
+    if settings.webhook is not None:
+        secrets.append(settings.webhook.secret_file)
     if not is_address(settings.database):
         secrets.append(Path(settings.database.removeprefix("sqlite:///")))
     loose = [path for path in secrets if path.exists() and _mode(path) & 0o077]
@@ -75,6 +77,16 @@ def _files(settings: Settings) -> Iterator[Finding]:
         yield Finding(
             STOPS, str(login.secret_file), "the secret of the login is not there", "write it"
         )
+    if settings.webhook is not None:
+        try:
+            settings.webhook.secret()
+        except OSError:
+            yield Finding(
+                STOPS,
+                str(settings.webhook.secret_file),
+                "the secret of the webhook is not there, or has fewer than 16 bytes",
+                "write random text into it: openssl rand -hex 32",
+            )
 
 
 def _mode(path: Path) -> int:

@@ -22,12 +22,23 @@ from tacit.tables.dataset.table import flag, known_fields, mapping, read_toml, t
 FILE = "service.toml"
 _FIELDS = (
     *("title", "database", "url", "trusted_proxies", "latency", "approval", "collusion", "people"),
-    *("caps", "refresh", "session_hours", "limits", "login", "datasets", "workers", "collections"),
+    *(
+        "caps",
+        "refresh",
+        "session_hours",
+        "limits",
+        "login",
+        "datasets",
+        "workers",
+        "collections",
+        "webhook",
+    ),
 )
 _OF_A_DATASET = ("latency", "approval", "collusion", "people", "caps", "refresh")
 _LOGIN_WORDS = (
     *("issuer", "client_id", "name_claim", "team_claim", "roles_claim", "api_audience"),
 )
+_SHORTEST_SECRET = 16  # bytes
 COLLUSION = ("everyone", "teams apart")
 _LATENCY = (Fraction(1, 100), Fraction(3600))
 _HTTPS = re.compile(r"https://[^/\s?#@]+|http://(localhost|127\.[\d.]+|\[::1\])(:\d+)?")
@@ -163,6 +174,35 @@ class Login:
 
 
 @dataclass(frozen=True)
+class WebhookSettings:
+    """The program that is told what waits and what was decided."""
+
+    url: str  # https, or on this machine
+    secret_file: Path  # the file with the secret that signs messages
+
+    @classmethod
+    def from_fields(cls, table: Any, folder: Path) -> WebhookSettings:
+        fields = mapping(table, "webhook")
+        known_fields(fields, ("url", "secret_file"), "webhook")
+        for name in ("url", "secret_file"):
+            if name not in fields:
+                raise UsageError(f"webhook needs {name}")
+        url = _url(_words(fields, "url", "webhook"), "url of webhook", path=True)
+        return cls(url, folder / _words(fields, "secret_file", "webhook"))
+
+    def secret(self) -> bytes:
+        """Return the secret, read each time, so that it can be replaced.
+
+        Raises:
+            OSError: it cannot be read, or is too short to be one.
+        """
+        secret = self.secret_file.read_bytes().strip()
+        if len(secret) < _SHORTEST_SECRET:
+            raise OSError("too short")
+        return secret
+
+
+@dataclass(frozen=True)
 class Settings:
     """All settings of a service.
 
@@ -186,6 +226,7 @@ class Settings:
     login: Login | None = None  # the organisation's own, or None
     # the fields of each question of the local model
     collections: Mapping[str, Any] = field(default_factory=dict)
+    webhook: WebhookSettings | None = None
 
     def __post_init__(self) -> None:
         if not self.database:
@@ -241,6 +282,8 @@ class Settings:
                     "signing in: url = 'https://...'"
                 )
             values["login"] = Login.from_fields(fields["login"], folder)
+        if "webhook" in fields:
+            values["webhook"] = WebhookSettings.from_fields(fields["webhook"], folder)
         datasets = mapping(fields.get("datasets", {}), "datasets")
         values["datasets"] = {
             name: DatasetSettings.from_fields(

@@ -52,6 +52,7 @@ EVENTS: Mapping[str, frozenset[str]] = {
         "refresh": "dataset number way outcome code",
         "dashboard": "dashboard dataset outcome code",
         "worker": "state",
+        "webhook": "outcome attempts",
         "metrics": "outcome code",
     }.items()
 }

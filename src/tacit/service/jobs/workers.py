@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from tacit.service.access import Caller
 from tacit.service.audit_log import About, AuditLog
 from tacit.service.jobs.queue import LEASE, MAX_ATTEMPTS, Job, Outcome, Queue
+from tacit.service.jobs.webhook import Webhook
 from tacit.service.problem import Problem, problem_of
 from tacit.service.telemetry import Metrics, Traces, log
 
@@ -123,11 +124,23 @@ def _try_database(call: Callable[[], _T]) -> _T | None:
 # Records of releases: who asked and decided, and, at its tick, the outcome.
 
 
-class ReleaseRecords:
-    """Writes to the audit log, the log, the metrics and the traces of a service."""
+# What the webhook reports of an act; a question that no one decides on is reported at its tick.
+_MESSAGES = {
+    "release_asked": "waiting",
+    "release_approved": "approved",
+    "release_refused": "refused",
+    "release_cancelled": "cancelled",
+}
 
-    def __init__(self, queue: Queue, audit: AuditLog, metrics: Metrics, traces: Traces) -> None:
+
+class ReleaseRecords:
+    """Writes to the audit log, the log, the metrics, the traces and the webhook of a service."""
+
+    def __init__(
+        self, queue: Queue, audit: AuditLog, metrics: Metrics, traces: Traces, webhook: Webhook
+    ) -> None:
         self._queue, self._audit, self._metrics, self._traces = queue, audit, metrics, traces
+        self._webhook = webhook
 
     def acted(
         self, action: str, run: sa.Connection, job: Job, caller: Caller, details: Mapping[str, Any]
@@ -141,6 +154,8 @@ class ReleaseRecords:
             details=dict(details),
             connection=run,
         )
+        if action != "release_asked" or job.state == "waiting":
+            self._webhook.note(run, _MESSAGES[action], job)
 
     def report_outcomes(self) -> None:
         """Record the outcome of each job whose tick came, once among all processes."""
@@ -148,6 +163,7 @@ class ReleaseRecords:
             self._audit.write_together([_answered(job) for job in jobs], run)
             for job in jobs:
                 state = str(job.outcome)
+                self._webhook.note(run, state, job)
                 log("release", release=job.id, dataset=job.dataset, state=state)
                 self._metrics.release(job.dataset, state)
                 if job.late:

@@ -21,6 +21,7 @@ from tacit.service.hosting.datasets import Datasets, Hosted
 from tacit.service.hosting.saved import SavedQuestions
 from tacit.service.jobs.queue import Queue
 from tacit.service.jobs.release_service import ReleaseService
+from tacit.service.jobs.webhook import Webhook
 from tacit.service.jobs.workers import ReleaseRecords, Workers
 from tacit.service.login import Provider
 from tacit.service.problem import Problem
@@ -199,7 +200,8 @@ class ServiceState:
         )
         self.saved = SavedQuestions(self.database, clock)
         queue = Queue(self.database, clock)
-        self.records = ReleaseRecords(queue, self.audit, self.metrics, self.traces)
+        self.webhook = Webhook(self.database, settings.webhook, settings.url, clock)
+        self.records = ReleaseRecords(queue, self.audit, self.metrics, self.traces, self.webhook)
         decisions = Decisions(partial(behind, self.database))
         waiting_limit = settings.limits.waiting_jobs
         self.release_service = ReleaseService(
@@ -233,6 +235,7 @@ class ServiceState:
     def start(self) -> None:
         self.workers.start()
         self.scheduler.start()
+        self.webhook.start()
 
     def note_denial(self, caller: Caller, action: str, problem: Problem) -> None:
         """Record that a caller asked for something that they may not do."""
@@ -251,6 +254,7 @@ class ServiceState:
         """Stop what runs, and close all parts."""
         if self.provider is not None:
             self.provider.close()
+        self.webhook.stop()
         self.scheduler.stop()
         self.workers.stop()
         self.datasets.close()
