@@ -15,6 +15,7 @@ from tacit.client.remote_question import (
     RemoteSql,
     Sent,
     exact_price,
+    remote_parts,
 )
 from tacit.errors import UsageError
 from tacit.tables.joint_plans.merge import Merged
@@ -71,8 +72,9 @@ class RemotePlan(Sent, PlannedQuestions):
         )
 
     def _merge(self, questions: Sequence[RemoteQuestion]) -> tuple[Merged, tuple[str, ...]]:
-        queries = [one._query for one in questions]
-        return planned(queries, questions[0]._declared, self._loss_kind, **self._options)
+        parts = [remote_parts(one) for one in questions]
+        queries = [query for query, _ in parts]
+        return planned(queries, parts[0][1], self._loss_kind, **self._options)
 
     @property
     def _plan(self) -> Merged:  # type: ignore[override]
@@ -189,9 +191,7 @@ class RemotePlan(Sent, PlannedQuestions):
                 "rows": self._aim.rows,
             }
         questions = [one._payload() for one in self._questions]
-        table = next(
-            (one._query.table for one in self._questions if isinstance(one, RemoteQuestion)), None
-        )
+        table = next(iter(_tables(self._questions)), None)
         return {"questions": questions, "table": table, **fields}
 
 
@@ -204,6 +204,11 @@ class _Rows:
     def of(self, name: str) -> Question:
         table = self._at.table(name or None)
         return cast("Question", RemoteQuestion(self._at, *self._at.question(table)))
+
+
+def _tables(questions: Iterable[object]) -> set[str]:
+    """Return the tables of questions; one in SQL names its table in its text."""
+    return {remote_parts(one)[0].table for one in questions if isinstance(one, RemoteQuestion)}
 
 
 def remote_plan(
@@ -219,8 +224,7 @@ def remote_plan(
     asked = listed(questions, usage)
     if not asked or not all(isinstance(one, (RemoteQuestion, RemoteSql)) for one in asked):
         raise UsageError(usage)
-    tables = {one._query.table for one in asked if isinstance(one, RemoteQuestion)}
-    if len(tables) > 1 or any(one._at is not at for one in asked):
+    if len(_tables(asked)) > 1 or any(one._at is not at for one in asked):
         raise UsageError(
             "a plan is of questions of one connection, about one table of a data set: make them "
             "of this one"

@@ -468,6 +468,12 @@ class RemoteQuestion(QuestionBase, _SentQuestion):
         return {"described": _fields(self.described())}
 
 
+def remote_parts(question: RemoteQuestion) -> tuple[Query, Declared]:
+    """Return what a question is made of, and what is declared of its table."""
+    own = question
+    return own._query, own._declared
+
+
 class RemoteSql(_SentQuestion):
     """A question in SQL; the service translates it, and refuses what it cannot."""
 

@@ -156,10 +156,12 @@ class Database:
         with _hidden_errors(), self._single.connect() as run:
             return run.execute(query, values).all()
 
-    def mapping(self, query: sa.Select[*tuple[Any, ...]], **values: Any) -> sa.RowMapping | None:
-        """Return the first row of a query by the names of its columns, or None."""
+    def mappings(
+        self, query: sa.Select[*tuple[Any, ...]], **values: Any
+    ) -> Sequence[sa.RowMapping]:
+        """Return the rows of a query by the names of its columns, of one state."""
         with _hidden_errors(), self._single.connect() as run:
-            return run.execute(query, values).mappings().first()
+            return run.execute(query, values).mappings().all()
 
     def scalar(self, query: sa.Select[*tuple[Any, ...]], **values: Any) -> Any:
         """Return the first column of the first row of a query; None where it has no row."""

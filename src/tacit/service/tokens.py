@@ -321,7 +321,7 @@ class Tokens:
         return run.execute(_BY_ID, {"identifier": identifier}).mappings().one_or_none()
 
     def _read(self, identifier: str) -> sa.RowMapping | None:
-        return self._database.mapping(_BY_ID, identifier=identifier)
+        return next(iter(self._database.mappings(_BY_ID, identifier=identifier)), None)
 
     def _checked(self, row: sa.RowMapping | None, text: str, kind: str) -> Stored:
         if row is None or not hmac.compare_digest(row["hash"], _hash(text)):

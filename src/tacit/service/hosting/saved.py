@@ -75,8 +75,8 @@ class SavedQuestions:
     def listed(self, hosted: Hosted, caller: Caller) -> list[Saved]:
         """Return the questions that a caller saved, the latest first."""
         query = sa.select(*_COLUMNS).where(_of(hosted.name, caller))
-        rows = self._database.rows(query.order_by(_saved.c.asked_at.desc(), _saved.c.id))
-        every = [Saved(**row._mapping) for row in rows]
+        rows = self._database.mappings(query.order_by(_saved.c.asked_at.desc(), _saved.c.id))
+        every = [Saved(**row) for row in rows]
         return [one for one in every if hosted.is_own(caller, one.team)]
 
     def find(self, hosted: Hosted, caller: Caller, name: str) -> Saved:

@@ -271,8 +271,8 @@ class Queue:
         return self._database.begin(lock=_LOCK, durable=durable)
 
     def find(self, name: str) -> Job | None:
-        row = self._database.mapping(_BY_ID, name=name)
-        return None if row is None else Job(**row)
+        rows = self._database.mappings(_BY_ID, name=name)
+        return Job(**rows[0]) if rows else None
 
     def find_by_key(self, who: str, once: str, run: sa.Connection | None = None) -> Job | None:
         """Return the job of an idempotency key of a person, in the last week."""

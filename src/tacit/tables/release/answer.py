@@ -414,8 +414,9 @@ class Answer(Publications, Shown):
         if declared is None:
             body: Any = self.certificate.body
             declared = body.get("declared")
-        known = labels_in(declared, self._query["by"])
-        return {name: labels for name, labels in zip(self.by, known, strict=True) if labels}
+        # Counts over time are of periods, which no file labels, and have no other groups.
+        known = zip(self.by, labels_in(declared, self._query["by"]), strict=False)
+        return {name: labels for name, labels in known if labels}
 
     @property
     def column_of(self) -> dict[str, str]:
