@@ -130,9 +130,9 @@ def _joining(p: Fraction, n: int, kinds: int) -> tuple[Indices, Indices, Indices
 # ``low = x_i, high = x_(i+d+2)`` with ``i = p - a``. If ``a >= 1`` then ``e`` is one of the added,
 # and ``S`` is nearer to ``x`` than ``T``, by one.  Hence a pair of ranks ``(i, r)`` costs
 # ``2 d + m - n - [a >= 1]`` steps, ``d = r - i - 2``, for the least ``m`` that allows
-# ``0 <= a <= m - n + d``; both limits are one-sided in ``m``, because ``p`` and ``m - p`` never fall
-# in ``m``.  The weights depend on ``m`` only modulo the denominator of ``q``: one kind of pair for each
-# remainder, each with its least ``m``.
+# ``0 <= a <= m - n + d``; both limits are one-sided in ``m``, because ``p`` and ``m - p`` never
+# fall in ``m``.  The weights depend on ``m`` only modulo the denominator of ``q``: one kind of pair
+# for each remainder, each with its least ``m``.
 #
 # ``A(t)`` stops at ``t = n`` (substitution) or ``n + 1`` (add or remove): all records are at a
 # bound by then.
