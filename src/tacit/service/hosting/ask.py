@@ -11,9 +11,7 @@ from typing import Any, Literal
 
 from tacit.accounting.budget import Budget
 from tacit.accounting.ledger_chain import canonical
-from tacit.arithmetic.exact import show
 from tacit.errors import BudgetError, UnsupportedQueryError, UsageError, need
-from tacit.report.odds import Odds
 from tacit.report.text import budget_words, protects_line, question_words
 from tacit.service.access import Caller
 from tacit.service.hosting.datasets import Asked, DryPreview, Hosted, Left
@@ -372,21 +370,6 @@ def _reply(
         "free": follows,
         "preview": shown,
     }
-
-
-def odds_words(cost: Budget) -> str:
-    """Describe what a release reveals about a person at most.
-
-    >>> odds_words(Budget.from_json({"kind": "pure", "epsilon": "1/2"}))
-    'The odds: someone who is 10% sure ... could become at most 15.5% sure ...'
-    """
-    if cost.is_nothing:
-        return ""
-    sure = show(Odds.of(cost, 1).percent(10))
-    return (
-        "The odds: someone who is 10% sure that a given person is in the data could become at most "
-        f"{sure}% sure from this release, whatever else they know."
-    )
 
 
 def _capped(left: Left) -> tuple[str, ...]:

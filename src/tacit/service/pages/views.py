@@ -12,10 +12,10 @@ from tacit.display.card import drawing
 from tacit.display.svg_chart import PHONE_WIDTH, Mark, chart
 from tacit.report import Certificate
 from tacit.report.derived import without_derived
+from tacit.report.odds import odds_words
 from tacit.report.page import answers
 from tacit.report.text import budget_words, listed, number, protects_line, question_words
 from tacit.service.access import EVERYTHING, RIGHTS, Caller, decide
-from tacit.service.hosting.ask import odds_words
 from tacit.service.pages.frame import bar, budget_of, when
 from tacit.tables.plan.preview import Preview
 

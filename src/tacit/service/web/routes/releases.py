@@ -12,6 +12,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
 from tacit.accounting.budget import Budget
+from tacit.report.odds import odds_words
 from tacit.service.access import Caller, decide, demand, requester_of
 from tacit.service.hosting.ask import (
     FORMATS,
@@ -21,7 +22,6 @@ from tacit.service.hosting.ask import (
     answer_json,
     as_bytes,
     format_of,
-    odds_words,
     preview_of,
 )
 from tacit.service.jobs.queue import STATES, Job, JobScope
