@@ -121,6 +121,16 @@ async function walk(name, options) {
   await page.$eval("#sql", (field) => { field.value = "drop table visits"; });
   await submit(page, "button[value=preview]");
   await see("refused");
+  await go("/datasets/visits/plan");
+  await page.$eval("#sql-1", (field) => { field.value = "select count(*) as n from visits"; });
+  await page.$eval("#sql-2", (field) => {
+    field.value = "select site, count(*) as k from visits group by site";
+  });
+  await submit(page, "button[value=preview]");
+  await see("plan");
+  await submit(page, ".preview form button");
+  await page.waitForSelector(".answer");
+  await see("plan-release");
   for (const path of ["releases", "tokens", "verify", "explorer", "nowhere"]) {
     await go(`/${path}`);
     await see(path);

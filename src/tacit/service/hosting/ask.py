@@ -11,9 +11,7 @@ from typing import Any, Literal
 
 from tacit.accounting.budget import Budget
 from tacit.accounting.ledger_chain import canonical
-from tacit.arithmetic.exact import show
 from tacit.errors import BudgetError, UnsupportedQueryError, UsageError, need
-from tacit.report.odds import Odds
 from tacit.report.text import budget_words, protects_line, question_words
 from tacit.service.access import Caller
 from tacit.service.hosting.datasets import Asked, DryPreview, Hosted, Left

@@ -153,7 +153,7 @@ def test_no_page_is_wrong_by_the_guidelines_of_wcag(found: Any) -> None:
     wrong = {page["name"]: page["wrong"] for page in found["pages"] if page["wrong"]}
     assert wrong == {}
     checked = [page for page in found["pages"] if page["passes"]]
-    assert len(checked) == 2 * 12 + 5 + 3 + 2 * 11
+    assert len(checked) == 2 * 14 + 5 + 3 + 2 * 11
 
     # light and dark, a review, four answers, and a curator's twice
 
@@ -168,6 +168,7 @@ def test_every_page_was_seen(found: Any) -> None:
     names = {page["name"].removeprefix("light-") for page in found["pages"]}
     assert {
         *("sign-in", "datasets", "dataset", "preview", "release", "certificate", "refused"),
+        *("plan", "plan-release"),
         *("releases", "tokens", "verify", "explorer", "nowhere"),
         *("waiting", "approvals", "decision", "audit", "tokens-made"),
     } <= names
