@@ -206,7 +206,7 @@ class _Rows:
         return cast("Question", RemoteQuestion(self._at, *self._at.question(table)))
 
 
-def _tables(questions: Iterable[object]) -> set[str]:
+def _tables(questions: Iterable[object]) -> set[str | None]:
     """Return the tables of questions; one in SQL names its table in its text."""
     return {remote_parts(one)[0].table for one in questions if isinstance(one, RemoteQuestion)}
 

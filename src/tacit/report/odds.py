@@ -359,18 +359,3 @@ def _keys(estimates: dict[str, KeyValueEstimate], wanted: Wanted) -> Result:
     width = f"{float(wanted.level):.0%} range"
     n = sum(one.n for one in estimates.values())
     return Result(["key", "share", width, "mean", width], cells, {"n": n, "items": items})
-
-
-def odds_words(cost: Budget) -> str:
-    """Describe what a release reveals about a person at most.
-
-    >>> odds_words(Budget.from_json({"kind": "pure", "epsilon": "1/2"}))
-    'The odds: someone who is 10% sure ... could become at most 15.5% sure ...'
-    """
-    if cost.is_nothing:
-        return ""
-    sure = show(Odds.of(cost, 1).percent(10))
-    return (
-        "The odds: someone who is 10% sure that a given person is in the data could become at most "
-        f"{sure}% sure from this release, whatever else they know."
-    )
