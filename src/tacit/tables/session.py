@@ -325,9 +325,9 @@ class Session(Planning, QueryableTable[Question], Shown):
     """Ask a table for differentially private statistics, under one privacy budget.
 
     Args:
-        source: a path to a CSV or Parquet file, a folder or a glob of them; a pandas, polars or
-            Arrow table; a DuckDB relation; with ``table``, a DuckDB connection or file, or the URL
-            of a PostgreSQL database or an open connection of psycopg to it; a DataFrame of Spark,
+        source: a path to a CSV or Parquet file, or one of SPSS, Stata or SAS, a folder or a glob of
+            them; a pandas, polars or Arrow table; a DuckDB relation; with ``table``, a DuckDB
+            connection, a file of DuckDB or SQLite, or the URL of a PostgreSQL database or an open connection of psycopg to it; a DataFrame of Spark,
             or a SparkSession with ``table``.
         unit: whom an answer protects: :func:`tacit.unit`, or :data:`tacit.one_row_each` where each
             row is a different person.  Required.

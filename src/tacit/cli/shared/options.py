@@ -120,8 +120,8 @@ class TableOptions:
     """Where the table is, and how it is read."""
 
     source: Text = argument(
-        "A CSV or Parquet file, a folder or pattern of them, a .duckdb, or an address "
-        "such as postgresql://user@host/db."
+        "A CSV, Parquet, SPSS, Stata or SAS file, a folder or pattern of them, a database of "
+        "DuckDB or SQLite, or an address such as postgresql://user@host/db."
     )
     table: Text = _table("The table of a database.", "NAME")
     name: Text = _table("The public name of the data set.", "NAME")
