@@ -69,7 +69,7 @@ class CardTable:
     def text(self) -> list[str]:
         """Return its lines, aligned.
 
-        >>> Table(["site", "n"], [["a", "5 [2, 8]"]], caption="rows").text()
+        >>> CardTable(["site", "n"], [["a", "5 [2, 8]"]], caption="rows").text()
         ['rows', 'site  n', 'a     5 [2, 8]']
         """
         rows = [self.head, *self.shown]

@@ -252,8 +252,8 @@ for number in (signal.SIGTERM, signal.SIGHUP):
     signal.signal(number, signal.SIG_DFL)
 import tacit.tables.engines.duckdb.engine as duck
 from tacit.cli import run
-from tacit.tables.release.release import Collector
-real = Collector.collect
+from tacit.tables.release.release import PlanRunner
+real = PlanRunner.collect
 def collect(self, plan):
     ask = self._source.engine.rows
     spilled = pathlib.Path(ask("select current_setting('temp_directory')")[0][0])
@@ -261,7 +261,7 @@ def collect(self, plan):
     print("reading", flush=True)
     ask("select sum(range % 7) from range(100000000000000)")
     raise AssertionError("nobody ended it")
-Collector.collect = collect
+PlanRunner.collect = collect
 sys.exit(run("release people.csv --one-row-each --count --epsilon 0.5 --budget-epsilon 1".split()))
 """
 

@@ -364,7 +364,7 @@ def test_preview_draws_no_noise_and_asks_the_table_nothing(tacit, monkeypatch) -
     def never(*_: object) -> None:
         raise AssertionError("a preview must not look at the data")
 
-    monkeypatch.setattr(opened_table.Collector, "collect", never)
+    monkeypatch.setattr(opened_table.PlanRunner, "collect", never)
     assert (
         tacit("preview people.csv --one-row-each --count --median age:0:100 --epsilon 0.5").code
         == 0

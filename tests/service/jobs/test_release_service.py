@@ -471,7 +471,7 @@ def test_the_look_up_does_not_touch_what_others_asked(
     """So its time does not tell how much they asked: the ledger is asked by keys one may see."""
     dora = client.token("analyst", "visits", "dora")
     released(client, dora, costs(0, 100, 1000, epsilon="1/8"))
-    client.state.release_service.free = free_answers.FreeAnswers(
+    client.state.release_service.free = free_answers.VisibleAnswers(
         client.state.release_service.queue
     )  # nothing is kept
     asked: list[str] = []
@@ -487,7 +487,9 @@ def test_the_look_up_does_not_touch_what_others_asked(
     assert len(asked) == 1
     released(client, ada, costs(0, 700, 1000, epsilon="1/8"))
     asked.clear()
-    client.state.release_service.free = free_answers.FreeAnswers(client.state.release_service.queue)
+    client.state.release_service.free = free_answers.VisibleAnswers(
+        client.state.release_service.queue
+    )
     assert follows(client, dora)["free"] == {}
     assert len(asked) == 1
 

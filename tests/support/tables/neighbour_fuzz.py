@@ -21,7 +21,7 @@ from tacit.expressions.expression import Expression, col
 from tacit.expressions.grid import Grid
 from tacit.expressions.timeline import Timeline
 from tacit.tables.open_source import Source
-from tacit.tables.plan.query import IntegerQuery as Asked
+from tacit.tables.plan.query import Query as Asked
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Bins, Cells, Moments, People, Rows, Total

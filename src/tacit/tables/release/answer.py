@@ -189,7 +189,7 @@ class _Panel:
 
 
 def _panels(answer: Answer, label: str, groups: list[str]) -> list[_Panel]:
-    column = answer.column(label)
+    column: Mapping[str, Any] = answer.column(label)
     of = answer.column_of.get(label, "")
     kind = str(column["kind"]).replace("_", " ") + (f" of {of}" if of else "")
     by = ", ".join(answer.by)
@@ -230,7 +230,8 @@ def _counts_groups(kind: str) -> bool:
 
 def _state_sizes(answer: Answer, panels: Sequence[_Panel]) -> None:
     """Give the panels of other labels the sizes of the groups, where they were released."""
-    counted = [label for label in answer.labels if _counts_groups(answer.column(label)["kind"])]
+    kinds = {label: str(answer.column(label)["kind"]) for label in answer.labels}
+    counted = [label for label, kind in kinds.items() if _counts_groups(kind)]
     if not counted:
         return
     sizes = [f"{value:,}" for value in answer.column(counted[0])["value"]]

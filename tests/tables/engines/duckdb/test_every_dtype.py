@@ -23,7 +23,7 @@ from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.expressions.timeline import Timeline
 from tacit.tables.open_source import open_source
-from tacit.tables.plan.query import IntegerQuery as Asked
+from tacit.tables.plan.query import Query as Asked
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Bins, Cells, Distinct, Moments, Rows
