@@ -30,10 +30,10 @@ from tacit.tables.engines.csv import CsvOptions
 from tacit.tables.reading import Code
 
 # What a user may write for a code: a number, a text, a day, or a pair of numbers.
-_GivenCode: TypeAlias = (
-    "int | float | Decimal | Fraction | str | datetime.date | Sequence[int | float | Decimal]"
+_GivenCode = (
+    int | float | Decimal | Fraction | str | datetime.date | Sequence[int | float | Decimal]
 )
-Missing: TypeAlias = Mapping[str, "_GivenCode | Sequence[_GivenCode]"]
+Missing: TypeAlias = Mapping[str, _GivenCode | Sequence[_GivenCode]]
 Codes: TypeAlias = "dict[str, list[Code]]"
 
 _LIKE = "missing={'age': [98, 99], 'income': [(-9, -1)], 'answer': ['refused']}"
