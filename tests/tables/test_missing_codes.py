@@ -25,7 +25,7 @@ from tacit.expressions.expression import col
 from tacit.tables.missing_codes import missing_codes
 from tacit.tables.open_source import open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Rows
 from tacit.tables.question import charge_of
 
@@ -77,7 +77,7 @@ def integers(source: Any) -> dict[Any, Any]:
             questions = of_column(name, kind)
             for number in (0, 1, len(questions) - 1):  # numbers, what is missing, and groups
                 way, requests = questions[number]
-                query = Query(source, unit, **way)
+                query = IntegerQuery(source, unit, **way)
                 answer = query.run(requests)
                 found[name, number, type(unit)] = [plain(answer.of(r)) for r in requests]
                 query.forget()
@@ -120,7 +120,9 @@ def test_a_condition_finds_what_a_table_with_nulls_has(request):
     counts = []
     for rows, options in ((coded, {"missing": CODES}), (true, {}), (coded, {})):
         with load(rows, TYPES, **options) as source:
-            empty = [Query(source, OneRowEach(), where=col(name).is_null()) for name in CODES]
+            empty = [
+                IntegerQuery(source, OneRowEach(), where=col(name).is_null()) for name in CODES
+            ]
             counts.append([int(query.run([Rows()]).of(Rows())[0]) for query in empty])
     assert counts[0] == counts[1]
     assert all(less < more for less, more in zip(counts[2], counts[0], strict=True))
@@ -142,7 +144,7 @@ def test_neighbours_meet_the_same_fate(engine, request):
         with load(table, TYPES, missing=CODES) as source:
             tests = [col(name).is_null() for name in CODES if name != "p"]
             return [
-                int(Query(source, OneRowEach(), where=test).run([Rows()]).of(Rows())[0])
+                int(IntegerQuery(source, OneRowEach(), where=test).run([Rows()]).of(Rows())[0])
                 for test in tests
             ]
 
@@ -190,7 +192,7 @@ def test_files_of_other_writers(writer, tmp_path):
     missing = {"age": [98, 99, -9], "said": "refused"}
 
     def count(where: Any, opened: Any) -> int:
-        rows = Query(opened, OneRowEach(), where=where).run([Rows()]).of(Rows())
+        rows = IntegerQuery(opened, OneRowEach(), where=where).run([Rows()]).of(Rows())
         return int(rows[0]) // OneRowEach.one
 
     with open_source(path, missing=missing, **options) as source:
@@ -213,7 +215,9 @@ def test_equal_as_numbers_is_what_the_docs_say(tmp_path):
     frame.write_csv(tmp_path / "x.csv", quote_style="always")
     for source in (tmp_path / "x.csv", frame):
         with open_source(source, missing={"x": [-9]}) as opened:
-            named = Query(opened, OneRowEach(), by={"x": col("x")}, keys=list(CELLS)).run([Rows()])
+            named = IntegerQuery(opened, OneRowEach(), by={"x": col("x")}, keys=list(CELLS)).run(
+                [Rows()]
+            )
             held = {cell: bool(n) for cell, n in zip(CELLS, named.of(Rows()), strict=True)}
         empty = {"": False} if source is not frame else {"": True}
         assert held == {cell: not code for cell, code in CELLS.items()} | empty
@@ -226,7 +230,11 @@ def test_single_precision_and_wide_integers():
     })  # fmt: skip
     with open_source(table, missing={"f": [99.9, (-0.1, 0)], "u": [2**64 - 1]}) as source:
         for name, number in (("f", 2), ("u", 1)):
-            rows = Query(source, OneRowEach(), where=col(name).is_null()).run([Rows()]).of(Rows())
+            rows = (
+                IntegerQuery(source, OneRowEach(), where=col(name).is_null())
+                .run([Rows()])
+                .of(Rows())
+            )
             assert rows[0] == number * OneRowEach.one
 
 
@@ -372,7 +380,7 @@ def test_plain_codes_are_sorted_and_each_once():
 def test_people_are_read_alike_in_all_ways(tmp_path):
     table = pa.table({"p": [1, 1, 2, 999], "x": [5, 7, 9, 11]})
     with open_source(table, missing={"p": 999}) as source:
-        query = Query(source, PersonUnit("p", rows=2, most_groups=1))
+        query = IntegerQuery(source, PersonUnit("p", rows=2, most_groups=1))
         assert query.run([Rows()]).of(Rows())[0] == 3 * PersonUnit.one
 
 

@@ -2,7 +2,7 @@
 
 import math
 
-from tacit.tables.export import Statistic
+from tacit.tables.export import ExportStatistic
 from tacit.tables.publish.cube import Cube, cube_of
 
 KEYS: list[tuple[object, int]] = [
@@ -30,7 +30,7 @@ FACTS = {
 }
 
 
-def statistics() -> list[Statistic]:
+def statistics() -> list[ExportStatistic]:
     """Return a count of every group, and a mean with what may be missing of it."""
     n = len(KEYS)
     count = {
@@ -46,7 +46,7 @@ def statistics() -> list[Statistic]:
         "high": [math.inf] * (n - 2) + [None] * 2,
         "refused": [False] * (n - 1) + [True],
     }
-    return [Statistic("n", count), Statistic("mean", mean)]
+    return [ExportStatistic("n", count), ExportStatistic("mean", mean)]
 
 
 def cube(selected: bool = True, **more: object) -> Cube:

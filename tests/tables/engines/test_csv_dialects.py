@@ -37,7 +37,7 @@ from tacit.tables.engines.csv import (
 from tacit.tables.engines.duckdb.engine import DUCKDB
 from tacit.tables.open_source import Source, open_source
 from tacit.tables.privacy_unit import OneRowEach
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Moments, Rows
 from tacit.tables.question import charge_of
 
@@ -49,9 +49,9 @@ def integers(source: Source, columns: Any = ("n", "x")) -> Any:
     """Return what is added up of each column, before noise, and of each key of the last."""
     with source:
         moments = [Moments(col(name), GRID, squares=False) for name in columns]
-        answer = Query(source, OneRowEach()).run(moments)
+        answer = IntegerQuery(source, OneRowEach()).run(moments)
         keys = ["a", "b", "é;", None]
-        groups = Query(source, OneRowEach(), by={"g": col("g")}, keys=keys).run([Rows()])
+        groups = IntegerQuery(source, OneRowEach(), by={"g": col("g")}, keys=keys).run([Rows()])
         return [answer.of(m).tolist() for m in moments], groups.of(Rows()).tolist()
 
 
@@ -184,7 +184,8 @@ def test_half_a_character_spoils_its_line_alone(tmp_path):
     (tmp_path / "a.csv").write_bytes(text)
     with open_source(tmp_path / "a.csv", encoding="utf-16") as source:
         rows_, empty = (
-            Query(source, OneRowEach(), where=where).run([Rows()]).of(Rows())[0] // OneRowEach.one
+            IntegerQuery(source, OneRowEach(), where=where).run([Rows()]).of(Rows())[0]
+            // OneRowEach.one
             for where in (None, col("n").is_null())
         )
     assert (rows_, empty) == (5, 2)
@@ -319,7 +320,7 @@ def test_codes_have_the_signs_of_the_file(tmp_path):
         path, decimal=",", thousands=".", missing={"x": [-9.5, 1234]}, delimiter=";"
     ) as source:
         where = col("x").is_null()
-        rows = Query(source, OneRowEach(), where=where).run([Rows()]).of(Rows())[0]
+        rows = IntegerQuery(source, OneRowEach(), where=where).run([Rows()]).of(Rows())[0]
     assert rows == 3 * OneRowEach.one
 
 

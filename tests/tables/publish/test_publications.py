@@ -10,7 +10,7 @@ import pytest
 import tacit as tc
 from support.tables.published import ABOUT, KEYS, LABELS, cube
 from tacit.errors import UsageError
-from tacit.tables.export import Column, Statistic
+from tacit.tables.export import ExportStatistic
 from tacit.tables.publish.csvw import csvw
 from tacit.tables.publish.cube import cube_of
 from tacit.tables.publish.json_stat import json_stat
@@ -81,13 +81,15 @@ def test_codes_and_labels_are_distinct_and_none_is_empty():
 
 
 def test_codes_of_missing_keys_give_way_to_those_of_the_table():
-    one = [Statistic("n", {p: [1, 2, 3, 4] for p in ("value", "standard_error", "low", "high")})]
+    one = [
+        ExportStatistic("n", {p: [1, 2, 3, 4] for p in ("value", "standard_error", "low", "high")})
+    ]
     keys = [("_U",), (None,), (True,), ("_U_",)]
     assert cube_of(["g"], keys, one).dimensions[0].codes == ("_U", "_U__", "True", "_U_")
 
 
 def test_columns_named_as_dimensions_have_another_name():
-    one = [Statistic("n", {p: [1] for p in ("value", "standard_error", "low", "high")})]
+    one = [ExportStatistic("n", {p: [1] for p in ("value", "standard_error", "low", "high")})]
     made = cube_of(["statistic", "measure"], [("a", 1)], one)
     assert [d.name for d in made.dimensions] == ["group_statistic", "group_measure", "statistic"]
 
@@ -115,7 +117,7 @@ def test_groups_that_a_question_leaves_out_are_not_suppressed(session):
     assert [*some.keys] == [("01", 2024), ("02", 2025)]
     states = json.loads(some.to_json_stat())["status"]
     assert {*states.values()} == {"suppressed"}  # no release has the other two pairs
-    one = [Statistic("n", {p: [1, 2] for p in ("value", "standard_error", "low", "high")})]
+    one = [ExportStatistic("n", {p: [1, 2] for p in ("value", "standard_error", "low", "high")})]
     made = cube_of(["site", "year"], some.keys, one, hidden=[("01", 2025)], selected=True)
     assert [cell.state for cell in made.cells] == ["released", "absent", "suppressed", "released"]
     assert len(sdmx_csv(made, structure=STRUCTURE).splitlines()) == 1 + 3
@@ -167,7 +169,7 @@ def test_px_is_lines_of_numbers_without_exponents():
 )
 def test_px_states_times_of_one_form(codes, line):
     parts = ("value", "standard_error", "low", "high")
-    one = [Statistic("n", {part: [1] * len(codes) for part in parts})]
+    one = [ExportStatistic("n", {part: [1] * len(codes) for part in parts})]
     text = px(cube_of(["t"], [(code,) for code in codes], one), time="t")
     assert ("TIMEVAL" in text) == (line is not None)
     assert line is None or line in text.splitlines()
@@ -302,20 +304,20 @@ def test_a_nested_key_is_refused(key):
 
 def test_a_text_answer_is_refused():
     parts = ("standard_error", "low", "high")
-    one = Statistic("mode", {"value": ["x"], **{part: [None] for part in parts}})
+    one = ExportStatistic("mode", {"value": ["x"], **{part: [None] for part in parts}})
     with pytest.raises(UsageError, match="'mode' is text"):
         cube_of(["g"], [("a",)], [one])
 
 
 def test_a_cube_of_too_many_combinations_is_refused():
     n = 1200
-    one = Statistic("n", {p: [1] * n for p in ("value", "standard_error", "low", "high")})
+    one = ExportStatistic("n", {p: [1] * n for p in ("value", "standard_error", "low", "high")})
     with pytest.raises(UsageError, match="1,440,000 combinations"):
         cube_of(["a", "b"], [(i, i) for i in range(n)], [one])
 
 
 def test_px_refuses_texts_that_are_too_long():
-    one = Statistic("n", {p: [1] for p in ("value", "standard_error", "low", "high")})
+    one = ExportStatistic("n", {p: [1] for p in ("value", "standard_error", "low", "high")})
     with pytest.raises(UsageError, match="256 characters"):
         px(cube_of(["g"], [("x" * 300,)], [one]))
 

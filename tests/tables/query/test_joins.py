@@ -17,7 +17,7 @@ from support.tables.engine_tables import ENGINES
 from tacit.errors import UsageError
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
-from tacit.expressions.operations import as_asked, as_keys
+from tacit.expressions.operations import as_keys, with_readings
 from tacit.expressions.schema import Column, Schema
 from tacit.tables.engines.duckdb.engine import DUCKDB
 from tacit.tables.engines.postgres import POSTGRES
@@ -409,7 +409,7 @@ def test_undeclared_cells_of_a_public_table_are_read_as_in_python(
             return sum(i + 1 for i, cell in listed if holds({"k": cell}))
 
         for where in ODD_FILTERS:
-            read = as_asked(where, made.schema)
+            read = with_readings(where, made.schema)
             found = IntegerQuery(made, OneRowEach(), where=where).run([Rows()]).of(Rows()).tolist()
             assert found == [weight(lambda row, read=read: bool(read.evaluate(row)))], str(where)
         for keys in ODD_KEYS:

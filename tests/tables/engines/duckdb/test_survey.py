@@ -24,7 +24,7 @@ from tacit.errors import DataSourceError, UsageError
 from tacit.expressions.expression import col
 from tacit.tables.open_source import open_source
 from tacit.tables.privacy_unit import OneRowEach
-from tacit.tables.query.integer_query import Query
+from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Rows
 
 pyreadstat = pytest.importorskip("pyreadstat", reason="pip install 'tacit-dp[files]'")
@@ -139,7 +139,8 @@ def test_missing_codes_of_spss_are_missing_and_the_certificate_says_which(tmp_pa
 
 def counted(source: Any, where: Any) -> int:
     return (
-        int(Query(source, OneRowEach(), where=where).run([Rows()]).of(Rows())[0]) // OneRowEach.one
+        int(IntegerQuery(source, OneRowEach(), where=where).run([Rows()]).of(Rows())[0])
+        // OneRowEach.one
     )
 
 
