@@ -226,7 +226,7 @@ def _groups(select: Any, items: Sequence[_Item], scope: Scope) -> list[_Group]:
             refuse(
                 node,
                 f"{kind} values are too many to be groups: cut them, width_bucket(x, 0, 100, 10), "
-                "or case when x < 18 then 'minor' else 'adult' end; or list whole numbers as keys",
+                "or case when x < 18 then 'minor' else 'adult' end",
             )
         if scope.has_times(grouped):
             refuse(

@@ -440,7 +440,8 @@ class Answer(Exports, Shown):
             body: Any = self.certificate.body
             declared = body.get("declared")
         known = labels_in(declared, self._query["by"])
-        return {name: labels for name, labels in zip(self.by, known, strict=True) if labels}
+        # a count over time has periods in place of columns
+        return {name: labels for name, labels in zip(self.by, known, strict=False) if labels}
 
     @property
     def asked_of(self) -> dict[str, str]:
