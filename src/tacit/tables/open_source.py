@@ -210,8 +210,8 @@ def open_source(
     Args:
         source: a path to a CSV or Parquet file, or one of SPSS, Stata or SAS, a folder or a glob of
             them; a pandas, polars or Arrow table; a DuckDB relation; with ``table``, a DuckDB
-            connection, a file of DuckDB or SQLite, or the URL of a PostgreSQL database or an open connection of psycopg to it; a DataFrame of Spark,
-            or a SparkSession with ``table``.
+            connection, a file of DuckDB or SQLite, or the URL of a PostgreSQL database or an open
+            connection of psycopg to it; a DataFrame of Spark, or a SparkSession with ``table``.
         table: the table's name within a database, ``"schema.table"`` where needed.
         name: the public name of the data set, for the ledger; default: the name of the file,
             folder or table, without its path, ``"database.schema.table"`` in PostgreSQL;

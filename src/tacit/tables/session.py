@@ -325,8 +325,8 @@ class Session(Planning, AskedTable[Question], Shown):
     Args:
         source: a path to a CSV or Parquet file, or one of SPSS, Stata or SAS, a folder or a glob of
             them; a pandas, polars or Arrow table; a DuckDB relation; with ``table``, a DuckDB
-            connection, a file of DuckDB or SQLite, or the URL of a PostgreSQL database or an open connection of psycopg to it; a DataFrame of Spark,
-            or a SparkSession with ``table``.
+            connection, a file of DuckDB or SQLite, or the URL of a PostgreSQL database or an open
+            connection of psycopg to it; a DataFrame of Spark, or a SparkSession with ``table``.
         unit: whom an answer protects: :func:`tacit.unit`, or :data:`tacit.one_row_each` where each
             row is a different person.  Required.
         budget: the total privacy loss that may ever be spent: ``tc.epsilon(1)``,

@@ -21,7 +21,9 @@ Load = Callable[..., Source]  # of rows and types; options are those of ``open_s
 def in_duckdb(request: pytest.FixtureRequest) -> Load:
     """A loader of DuckDB: each table has a connection of its own."""
 
-    def load(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str], **options: Any) -> Source:
+    def load(
+        rows: Sequence[Mapping[str, Any]], types: Mapping[str, str], **options: Any
+    ) -> Source:
         connection = duckdb.connect()
         columns = ", ".join(f'"{n.replace(chr(34), chr(34) * 2)}" {t}' for n, t in types.items())
         connection.execute(f"create table data ({columns})")
@@ -47,7 +49,9 @@ def in_postgres(request: pytest.FixtureRequest) -> Load:
     database = request.getfixturevalue("postgres")
     role = database.server.role("reader")
 
-    def load(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str], **options: Any) -> Source:
+    def load(
+        rows: Sequence[Mapping[str, Any]], types: Mapping[str, str], **options: Any
+    ) -> Source:
         names = [f'"{n.replace(chr(34), chr(34) * 2)}"' for n in types]
         kinds = [POSTGRES_TYPES.get(t, t) for t in types.values()]
         columns = ", ".join(f"{n} {k}" for n, k in zip(names, kinds, strict=True))
@@ -69,7 +73,9 @@ def in_spark(request: pytest.FixtureRequest) -> Load:
     """A loader of Spark: a DataFrame of the session that the tests share."""
     session = request.getfixturevalue("spark")
 
-    def load(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str], **options: Any) -> Source:
+    def load(
+        rows: Sequence[Mapping[str, Any]], types: Mapping[str, str], **options: Any
+    ) -> Source:
         quoted = [f"`{n.replace('`', '``')}`" for n in types]
         kinds = [SPARK_TYPES.get(t, t) for t in types.values()]
         shape = ", ".join(f"{n} {k}" for n, k in zip(quoted, kinds, strict=True))
