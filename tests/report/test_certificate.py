@@ -806,3 +806,30 @@ def test_what_is_broken_is_said_and_not_raised(certificate) -> None:
         assert not tc.Certificate(body).verify(), name
         body[name] = None
         assert not tc.Certificate(body).verify(), name
+
+
+@needs("jsonschema", "make setup-engines")
+def test_every_option_of_a_reading_fits(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("title\nx;y\n1,5;2\n9;refused\n", encoding="utf-8")
+    session = tc.Session(
+        path,
+        tc.one_row_each,
+        tc.epsilon(1),
+        tc.in_memory,
+        delimiter=";",
+        decimal=",",
+        thousands=".",
+        skip=1,
+        comment="#",
+        types={"x": "float"},
+        missing={"x": [9, 98.5, (-9, -1)], "y": ["refused"]},
+    )
+    asked = session.filter(tc.col("y").is_not_null()).agg(m=tc.mean("x", 0, 9))
+    body = json.loads(asked.release(epsilon=1).certificate.to_json())
+    read = body["question"]["query"]["reading"]
+    assert read["missing"] == {"x": [9, 98.5, [-9, -1]], "y": ["refused"]}
+    assert {*read} == {"delimiter", "decimal", "thousands", "skip", "comment", "columns", "missing"}
+    assert trouble(body) == []
+    read["missing"]["x"] = [[1]]
+    assert trouble(body)

@@ -100,6 +100,7 @@ def random_rows(
     return coded, true
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("seed", [1])
 def test_integers_before_noise_are_those_of_a_table_with_nulls(engine, seed, request):
@@ -113,6 +114,19 @@ def test_integers_before_noise_are_those_of_a_table_with_nulls(engine, seed, req
         assert found != integers(source)
 
 
+def test_a_condition_finds_what_a_table_with_nulls_has(request):
+    load = ENGINES["duckdb"](request)
+    coded, true = random_rows(random.Random(4), 60)
+    counts = []
+    for rows, options in ((coded, {"missing": CODES}), (true, {}), (coded, {})):
+        with load(rows, TYPES, **options) as source:
+            empty = [Query(source, OneRowEach(), where=col(name).is_null()) for name in CODES]
+            counts.append([int(query.run([Rows()]).of(Rows())[0]) for query in empty])
+    assert counts[0] == counts[1]
+    assert all(less < more for less, more in zip(counts[2], counts[0], strict=True))
+
+
+@pytest.mark.full
 @pytest.mark.parametrize("engine", ENGINES)
 def test_neighbours_meet_the_same_fate(engine, request):
     # A row more changes a count by at most its weight, whatever is in it: no value raises, and no
@@ -391,3 +405,8 @@ def test_check_asks_about_values_that_look_like_codes(tmp_path):
     assert asked.to_json()["missing"] == asked.missing
     assert "--missing 'age=98,99' --missing 'kids=-9,-1' --missing 'pay=Refused'" in str(asked)
     assert "Eve" not in str(asked)
+
+
+def test_a_table_that_is_open_takes_no_more_codes(table):
+    with open_source(table) as source, pytest.raises(UsageError, match="this one is open"):
+        open_source(source, missing={"age": [9]})

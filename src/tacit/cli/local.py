@@ -86,7 +86,10 @@ def _rows(source: Source, columns: list[str]) -> Iterator[tuple[Any, ...]]:
             raise DataSourceError(
                 f"{source.name} has no column {column!r}: {did_you_mean(column, source.schema)}"
             )
-    engine, named = source.engine, ", ".join(map(source.engine.dialect.identifier, columns))
+    engine = source.engine
+    quoted = [(source.schema[name], engine.dialect.identifier(name)) for name in columns]
+    listed = ", ".join(cell for _, cell in quoted)
+    named = ", ".join(f"{column.number_text(cell)} as {cell}" for column, cell in quoted)
     numbered = engine.materialise(
         f"select row_number() over () as tacit_row, {named} from {source.relation} as tacit_rows"
     )
@@ -96,7 +99,7 @@ def _rows(source: Source, columns: list[str]) -> Iterator[tuple[Any, ...]]:
             yield from (
                 row[1:]
                 for row in engine.rows(
-                    f"select tacit_row, {named} from {numbered} where tacit_row > {start} "
+                    f"select tacit_row, {listed} from {numbered} where tacit_row > {start} "
                     f"and tacit_row <= {start + _AT_ONCE} order by tacit_row"
                 )
             )

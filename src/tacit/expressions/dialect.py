@@ -379,8 +379,8 @@ def _parts(block: int, scaled: str, d: Dialect) -> str:
 
 
 _EDGE = "[ ]{0,8}"
-_POWER = "([eE][+-]?([0-9]{1,2}|1[0-9]{2}|2[0-4][0-9]))?"
-_NUMBER = "[+-]?([0-9]{1,30}([.][0-9]{0,30})?|[.][0-9]{1,30})" + _POWER
+POWER = "([eE][+-]?([0-9]{1,2}|1[0-9]{2}|2[0-4][0-9]))?"
+NUMBER = "[+-]?([0-9]{1,30}([.][0-9]{0,30})?|[.][0-9]{1,30})" + POWER
 _INTEGER = "[+-]?[0-9]{1,18}([.]0{0,18})?"
 _YEAR = "([0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)"
 _LEAP = "([0-9]{2}(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)"
@@ -409,7 +409,7 @@ GIVES = {
     "read_month": "date",
 }
 _PATTERNS = {
-    "read_number": _NUMBER,
+    "read_number": NUMBER,
     "read_integer": _INTEGER,
     "read_date": _TIME,
     "read_seconds": _TIME,
@@ -445,14 +445,14 @@ def reading_sql(name: str, cell: str, d: Dialect) -> str:
         pattern, length, rest = _PARTIAL[name]
         day = d.cast(f"(substr(trim({cell}), 1, {length}) || {d.literal(rest)})", "date")
         whole = reading_sql("read_date", cell, d)
-        return f"(case when {_fits(cell, pattern, d)} then {day} else {whole} end)"
+        return f"(case when {fits_sql(cell, pattern, d)} then {day} else {whole} end)"
     if name == "read_text":
         return cell
     if name == "read_boolean":
         return f"(case {_truths(cell, 'true', 'false', d)} end)"
     reading = _OR_BOOLEAN.get(name, name)
     value = _VALUES[reading](f"trim({cell})", d)
-    found = f"when {_fits(cell, _PATTERNS[reading], d)} then {value}"
+    found = f"when {fits_sql(cell, _PATTERNS[reading], d)} then {value}"
     if name != reading:
         one, zero = (d.literal(float(v) if reading == "read_number" else v) for v in (1, 0))
         found = f"{found} {_truths(cell, one, zero, d)}"
@@ -460,10 +460,13 @@ def reading_sql(name: str, cell: str, d: Dialect) -> str:
 
 
 def _truths(cell: str, true: str, false: str, d: Dialect) -> str:
-    return f"when {_fits(cell, _TRUE, d)} then {true} when {_fits(cell, _FALSE, d)} then {false}"
+    return (
+        f"when {fits_sql(cell, _TRUE, d)} then {true} when {fits_sql(cell, _FALSE, d)} then {false}"
+    )
 
 
-def _fits(cell: str, pattern: str, d: Dialect) -> str:
+def fits_sql(cell: str, pattern: str, d: Dialect) -> str:
+    """Return whether a cell fits a pattern, with up to eight spaces before and behind."""
     return d.matches.format(x=cell, p=d.literal(d.whole.format(p=_EDGE + pattern + _EDGE)))
 
 

@@ -369,7 +369,7 @@ def render(node: Node, schema: Schema, d: Dialect, found: dict[int, str] | None 
     if kinds[0] in _ALREADY.get(name, ()):
         return doubles[0] if name == "read_number" else parts[0]
     if name in GIVES:
-        return reading_sql(name, d.cast(parts[0], "text"), d)
+        return reading_sql(name, _cell(name, sides[0], d.cast(parts[0], "text"), schema), d)
     if name in FUNCTIONS:
         return _render_function(
             node, list(zip(sides, kinds, parts, doubles, strict=True)), schema, d
@@ -383,6 +383,16 @@ def render(node: Node, schema: Schema, d: Dialect, found: dict[int, str] | None 
         first = _truth(node.operands[0], parts[0])
         return f"(case when {first} then {chosen[0]} else {chosen[1]} end)"
     return f"coalesce({chosen[0]}, {chosen[1]})"
+
+
+def _cell(reading: str, node: Node, text: str, schema: Schema) -> str:
+    """Return the text that is read: of a column with signs of its own, a number with a point."""
+    if node.operation != "col" or reading not in _OF_NUMBERS:
+        return text
+    return schema.column(constants_of(node)[0]).number_text(text)
+
+
+_OF_NUMBERS = ("read_number", "read_integer", "read_numeric", "read_whole")
 
 
 def _truth(node: Node, sql: str) -> str:

@@ -59,6 +59,8 @@ class Column:
         identity: SQL of what distinguishes its values, two of which are equal if and only if they
             are one value; empty where that is what the plan reads.
         written: SQL of the text of such a value, the same for equal ones; empty for a plain cast.
+        numbers: SQL of the text ``{x}`` of an undeclared column as a number is read from it; empty
+            where that is the text itself.
     """
 
     name: str
@@ -68,10 +70,15 @@ class Column:
     reads: str = "{x}"
     identity: str = ""
     written: str = ""
+    numbers: str = ""
 
     def value(self, quoted: str) -> str:
         """Return the SQL of its value, as the plan computes with it."""
         return self.reads.format(x=quoted)
+
+    def number_text(self, text: str) -> str:
+        """Return the SQL of the text of a cell as a number is read from it."""
+        return self.numbers.replace("{x}", text) or text
 
     def itself(self, quoted: str) -> str:
         """Return the SQL of what distinguishes its values."""

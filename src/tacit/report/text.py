@@ -305,6 +305,10 @@ _READ = {
     "quote": "with {0!r} as quote",
     "encoding": "as {0}",
     "multiline": "with fields of at most {0} lines",
+    "decimal": "with {0!r} as decimal sign",
+    "thousands": "with {0!r} between thousands",
+    "skip": "without the lines before line {0}",
+    "comment": "without lines that start with {0!r}",
     "path": "from {0}",
 }
 
@@ -317,6 +321,7 @@ def reading_words(reading: Mapping[str, Any]) -> str:
     >>> reading_words({"missing": {"age": [98, 99]}})
     'with missing codes (age: 98, 99 read as missing)'
     """
+    reading = {**reading, **({"skip": reading["skip"] + 1} if "skip" in reading else {})}
     clauses = [_READ[name].format(value) for name, value in reading.items() if name in _READ]
     if "header" in reading:
         clauses.insert(0, f"with its first line as a row of {listed(reading['header'])}")

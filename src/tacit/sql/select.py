@@ -244,7 +244,7 @@ def _groups(select: Any, items: Sequence[_Item], scope: Scope) -> list[_Group]:
 
 def _has_keys(grouped: Expression, scope: Scope) -> bool:
     """True for a column whose whole numbers are listed, by WHERE or by its declaration."""
-    name = grouped.parameters[0] if grouped.operation == "col" else None
+    name = str(grouped.parameters[0]) if grouped.operation == "col" else None
     keys = name in scope.question.declared.keys
     return keys or (name is not None and bool(listed_keys(name, scope.conditions)))
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 from tacit.calls import public
 from tacit.display.card import Shown
 from tacit.errors import UsageError
-from tacit.expressions.dialect import read_cell, reading_sql
+from tacit.expressions.dialect import fits_sql, read_cell, reading_sql
 from tacit.expressions.expression import col
 from tacit.expressions.operations import column_sql
 from tacit.expressions.schema import Schema
@@ -87,6 +87,8 @@ class TableCheck(Shown):
         columns: contents of each column that was checked, by name.
         wrong: how many lines of CSV files are spoiled, short or long.
         where: the first ten of each, as (file, number of the line).
+        signs: the signs that the numbers of a CSV file seem to have, as options of a session:
+            ``{"decimal": ",", "thousands": "."}``; a question, not an answer.
     """
 
     name: str
@@ -94,6 +96,7 @@ class TableCheck(Shown):
     columns: Mapping[str, ColumnCheck]
     wrong: Mapping[str, int]
     where: Mapping[str, tuple[tuple[str, int], ...]]
+    signs: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def types(self) -> dict[str, str]:
@@ -124,6 +127,14 @@ class TableCheck(Shown):
         if self.types:
             flags = ",".join(f"{name}={kind}" for name, kind in self.types.items())
             lines += ["What fits, to be declared:", f"  types={self.types}", f"  --types {flags}"]
+        if self.signs:
+            given = ", ".join(f"{name}={sign!r}" for name, sign in self.signs.items())
+            flags = " ".join(f"--{name} '{sign}'" for name, sign in self.signs.items())
+            lines += [
+                "Are numbers written with other signs?  Declare them:",
+                f"  {given}",
+                f"  {flags}",
+            ]
         if self.missing:
             lines.append("Are these values codes for missing answers?  Declare those that are:")
             for name, codes in self.missing.items():
@@ -191,7 +202,8 @@ def check(
     form = csv_format(**csv)
     wrong: dict[str, int] = dict.fromkeys(WRONG, 0)
     where: dict[str, list[tuple[str, int]]] = {name: [] for name in WRONG}
-    if _is_csv(source, table):
+    from_csv = _is_csv(source, table)
+    if from_csv:
         engine = DuckEngine(memory_limit, threads)
         opened = _open_csv(str(source), csv, wrong, where, engine)
     else:
@@ -204,8 +216,9 @@ def check(
         with opened.engine.reading():
             total = int(opened.engine.rows(f"select count(*) from {opened.relation} as t")[0][0])
             checked = _columns(schema, relation, opened.engine, form)
+            signs = _signs(schema, relation, opened.engine) if from_csv else {}
         places = {name: tuple(numbers) for name, numbers in where.items()}
-        return TableCheck(opened.name, total, checked, wrong, places)
+        return TableCheck(opened.name, total, checked, wrong, places, signs)
 
 
 def _is_csv(source: Any, table: str | None) -> bool:
@@ -229,12 +242,10 @@ def _open_csv(
     from tacit.tables.engines.files import data_files
 
     def notice(file: CsvFile) -> Any:
-        first = 1 if file.form.names is not None else 2
-
         def note(line: int, kind: str) -> None:
             wrong[kind] += 1
             if len(where[kind]) < _SHOWN:
-                where[kind].append((Path(file.path).name, line + first))
+                where[kind].append((Path(file.path).name, line + 1))
 
         return note
 
@@ -265,6 +276,52 @@ def _columns(schema: Schema, relation: str, engine: Engine, form: CsvFormat) -> 
     return columns
 
 
+# Signs of numbers that are not declared: a question to the curator.
+#
+# Of each way to write numbers: a pattern that all cells of a column must fit, one that only numbers
+# of that way fit, and one of those with a sign between thousands.  ``1,234`` may be written either
+# way, and says nothing.
+
+
+_COMMA = r"[+-]?([0-9]{1,15}|[0-9]{1,3}([.][0-9]{3})+)(,[0-9]+)?"
+_POINT = r"[+-]?([0-9]{1,15}|[0-9]{1,3}(,[0-9]{3})+)([.][0-9]+)?"
+_WAYS = (
+    (_COMMA, r".*,([0-9]{1,2}|[0-9]{4,})|.*[.].*,.*|.*[.].*[.].*", r".*[.].*", (",", ".")),
+    (_POINT, r".*,.*[.].*|.*,.*,.*", r".*,.*", (".", ",")),
+)
+
+
+def _signs(schema: Schema, relation: str, engine: Engine) -> dict[str, str]:
+    """Return the signs of numbers that every column that has any seems to have."""
+    d, wanted = engine.dialect, []
+    columns = [c for c in schema.values() if c.kind == "undeclared" and not c.numbers]
+    for column in columns:
+        cell = column_sql(col(column.name), schema, d)
+        wanted.append(f"count({cell})")
+        for every, sure, group, _ in _WAYS:
+            tests = [fits_sql(cell, every, d), fits_sql(cell, sure, d), fits_sql(cell, group, d)]
+            both = (tests[0], f"{tests[0]} and {tests[1]}", f"{tests[0]} and {tests[2]}")
+            wanted += [f"count(case when {test} then 1 end)" for test in both]
+    if not wanted:
+        return {}
+    row = iter(engine.rows(f"select {', '.join(wanted)} from {relation} as tacit_rows")[0])
+    found = set()
+    for _ in columns:
+        filled = next(row)
+        for *_, (decimal, thousands) in _WAYS:
+            every, sure, groups = next(row), next(row), next(row)
+            if sure and every == filled:
+                found.add((decimal, thousands if groups else ""))
+    decimals = {decimal for decimal, _ in found}
+    if len(decimals) != 1:
+        return {}
+    decimal, thousands = decimals.pop(), max(sign for _, sign in found)
+    return {
+        **({"decimal": decimal} if decimal != "." else {}),
+        **({"thousands": thousands} if thousands else {}),
+    }
+
+
 # Values that may be codes for missing answers: a question to the curator.
 #
 # Codes lie at the ends of the range of a column, where no answer is: -9 and -99 below, 98, 99 and
@@ -293,7 +350,11 @@ def _codes(schema: Schema, relation: str, engine: Engine) -> dict[str, dict[str,
         if column.kind in (*_NUMBERS, "undeclared"):
             cell = column_sql(col(name), schema, d)
             text = "null" if column.kind in _NUMBERS else f"trim({cell})"
-            number = reading_sql("read_number", cell, d) if column.kind == "undeclared" else cell
+            number = (
+                reading_sql("read_number", column.number_text(cell), d)
+                if column.kind == "undeclared"
+                else cell
+            )
             word = f"case when lower({text}) in ({words}) then {text} end"
             cells[name] = d.cast(number, "double"), word
             wanted += [f"min({cells[name][0]})", f"max({cells[name][0]})", f"count({word})"]

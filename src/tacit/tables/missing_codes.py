@@ -174,7 +174,7 @@ def with_missing(
 
 def _is_code_sql(column: Column, codes: Sequence[Code], schema: Schema, d: Dialect) -> str:
     """Return the SQL of whether a cell is a code; empty where none can be."""
-    numbers = [code for code in codes if not isinstance(code, str)]
+    numbers: list[Any] = [code for code in codes if not isinstance(code, str)]
     words = [code for code in codes if isinstance(code, str)]
     kind, name = column.kind, column.name
     if kind == "missing":
@@ -186,7 +186,7 @@ def _is_code_sql(column: Column, codes: Sequence[Code], schema: Schema, d: Diale
         days = ", ".join(d.literal(datetime.date.fromisoformat(word)) for word in words)
         return f"{value} in ({days})"
     if kind in ("text", "undeclared"):
-        return _text_sql(name, value, numbers, words, d)
+        return _text_sql(column, value, numbers, words, d)
     if kind not in ("integer", "float", "decimal"):
         why = "true and false" if kind == "boolean" else f"the type {column.declared}"
         _refuse(codes, name, f"{why}, which has no codes: any other cell is missing already")
@@ -206,7 +206,7 @@ def _refuse(codes: Iterable[Code], name: str, why: str) -> None:
 
 
 def _text_sql(
-    name: str, cell: str, numbers: Sequence[Code], words: Sequence[str], d: Dialect
+    column: Column, cell: str, numbers: Sequence[Any], words: Sequence[str], d: Dialect
 ) -> str:
     """Return whether text is a code: equal as a number to a number, as text to a word."""
     tests = []
@@ -217,9 +217,12 @@ def _text_sql(
         far = [
             n for n in numbers for end in (n if isinstance(n, list) else [n]) if abs(end) > _EXACT
         ]
-        _refuse(far, name, "text, whose numbers are exact up to 2^53: declare it as an integer")
+        why = "text, whose numbers are exact up to 2^53: declare it as an integer"
+        _refuse(far, column.name, why)
         doubles = _doubles(numbers)
-        tests.append(_within(reading_sql("read_number", cell, d), doubles, d))
+        number = reading_sql("read_number", column.number_text(cell), d)
+        tests.append(_within(number, doubles, d))
+    if numbers and not column.numbers:
         pattern = d.literal(d.whole.format(p=_COMMA))
         point = reading_sql("read_number", f"replace({cell}, ',', '.')", d)
         comma = d.matches.format(x=cell, p=pattern)

@@ -230,12 +230,15 @@ def open_source(
             ``types``: kinds of columns: integer, float, text, boolean, date or timestamp; the
             others are *undeclared*, and read as each question needs them.  ``header``: True where
             the first line holds the names; else their list, or False where ``types`` names all
-            columns in order.  ``delimiter``: a comma by default, a tab in files named ``.tsv``.
-            ``quote``: ``'"'``, or ``""`` for none.  ``encoding``: UTF-8.  ``null``: texts that are
-            missing values in every column, besides the empty one.  ``date_format``,
-            ``time_format``: how columns declared as dates and timestamps are written, such as
-            ``"%d.%m.%Y"``.  ``multiline``: how many lines a quoted field may run over, 1 by
-            default.
+            columns in order.  ``delimiter``: a comma by default, a tab in files named ``.tsv`` or
+            ``.tab``.  ``quote``: ``'"'``, or ``""`` for none.  ``encoding``: UTF-8, UTF-16, or one
+            of one byte a character.  ``null``: texts that are missing values in every column,
+            besides the empty one.  ``date_format``, ``time_format``: how columns declared as dates
+            and timestamps are written, such as ``"%d.%m.%Y"``.  ``multiline``: how many lines a
+            quoted field may run over, 1 by default.  ``decimal``, ``thousands``: the signs of
+            numbers, such as ``","`` and ``"."``; a point and none by default.  ``skip``: how many
+            lines come before the names.  ``comment``: the sign at the start of lines that are not
+            rows.
 
     No row is read before the first query.
 
@@ -252,9 +255,11 @@ def open_source(
     Source('people.csv', age: undeclared, sex: undeclared)
     >>> folder.cleanup()
     """
-    if isinstance(source, Source):
-        return source
     codes = missing_codes(read.pop("missing", None))
+    if isinstance(source, Source):
+        if codes:
+            raise UsageError("missing= belongs where the table is opened, and this one is open")
+        return source
     csv: CsvOptions = read
     if table is not None and not (isinstance(table, str) and table):
         raise UsageError(f"table= is the name of a table, as text, not {shown_value(table)}")

@@ -105,6 +105,10 @@ _OPTIONS = {
     "encoding": _is_text,
     "null": _is_texts,
     "multiline": lambda value: type(value) is int,
+    "decimal": _is_text,
+    "thousands": _is_text,
+    "skip": lambda value: type(value) is int,
+    "comment": _is_text,
     "path": _is_text,
 }
 DEFAULT_READING = Reading()

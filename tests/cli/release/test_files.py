@@ -12,6 +12,7 @@ import pytest
 
 from tacit.accounting import open_ledger
 from tacit.accounting.ledger_sqlite import SqliteStore
+from tacit.tables.dataset.declaration import Dataset
 
 FINISHED = """
 name = "clinic"
@@ -63,6 +64,41 @@ def test_a_check_reports_the_columns_that_are_named(tacit, clinic: Path) -> None
     declared = tacit("check clinic.toml --columns day")
     assert declared.code == 2
     assert "leave --columns out" in declared.err
+
+
+def test_codes_of_columns_are_given_asked_for_and_drafted(tacit, clinic: Path) -> None:
+    Path("codes.csv").write_text("age,said\n" + "31,yes\n45,no\n-9,refused\n" * 9)
+    asked = tacit("check", "codes.csv", "--json").json
+    assert asked["missing"] == {"age": [-9]}
+    assert asked["columns"]["age"]["codes"] == {"-9": 9}
+    flags = ["--missing", "age=-9..-1", "--missing", "said=refused"]
+    checked = tacit("check", "codes.csv", *flags, "--json").json
+    assert checked["missing"] == {}
+    assert [one["filled"] for one in checked["columns"].values()] == [18, 18]
+    one = "--one-row-each --mean age:0:99 --epsilon 1 --budget-epsilon 9 --types age=integer"
+    previewed = tacit("preview", "codes.csv", *one.split(), *flags)
+    assert "age: -9 to -1 read as missing" in " ".join((previewed.out + previewed.err).split())
+    wrong = tacit("preview", "codes.csv", *one.split(), "--missing", "agee=9")
+    assert wrong.code == 2
+    assert "--missing has codes for 'agee'" in wrong.err
+    assert "did you mean 'age'" in wrong.err
+    assert tacit("init", "codes.csv", *flags).code == 0
+    assert 'missing = { age = [[-9, -1]], said = ["refused"] }' in Path("codes.toml").read_text()
+    assert tacit("init", "clinic.csv", "--out", "c.toml").code == 0
+    drafted = Path("c.toml").read_text()
+    assert "\n# missing = { age = [98, 99]" in drafted
+    Path("c.toml").write_text(drafted.replace("# missing = {", "missing = {"))
+    codes = Dataset.load("c.toml").tables["clinic"].missing
+    assert codes == {"age": [98, 99], "answer": ["refused"], "income": [[-9, -1]]}
+    Path("plan.toml").write_text(
+        'unit = "row"\n[source]\npath = "codes.csv"\nmissing = { age = [-9] }\n'
+        "[budget]\nepsilon = 9\n[[question]]\nepsilon = 8\n"
+        'sql = "select count(*) as n from codes where age is null"\n'
+    )
+    done = tacit("release --plan plan.toml --json --yes")
+    assert done.code == 0, done.err
+    (released,) = done.json["releases"]
+    assert released["answers"][0]["n"]["value"] in range(5, 14)
 
 
 def test_a_release_needs_neither_bounds_nor_keys(tacit, clinic: Path) -> None:

@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import threading
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast
@@ -26,6 +27,7 @@ from tacit.cli.release.release import release
 from tacit.cli.shared.ends import Ends, in_flags
 from tacit.cli.shared.flag_values import (
     aggregates,
+    codes_by_column,
     column_types,
     csv_of,
     csv_of_plan,
@@ -112,6 +114,19 @@ def test_kinds_of_columns_and_cuts_name_their_column() -> None:
     for wrong in (["age"], [":0,1"]):
         with pytest.raises(UsageError, match="is incomplete"):
             cuts(wrong)
+
+
+def test_codes_are_numbers_ranges_and_texts() -> None:
+    given = ["age=98, 99.5,1e3", "age=-9..-1", "x=.5..1", 'said="99","a ""b"", c",k=9, no answer']
+    assert codes_by_column(given) == {
+        "age": [98, Decimal("99.5"), 1000, [-9, -1]],
+        "x": [[Decimal("0.5"), 1]],
+        "said": ["99", 'a "b", c', "k=9", "no answer"],
+    }
+    assert codes_by_column([]) is None
+    for wrong in ("age", "=9", "age=", 'age="9', 'age="9"9', "age=1,,2"):
+        with pytest.raises(UsageError, match="--missing"):
+            codes_by_column([wrong])
 
 
 def test_keys_have_the_kind_of_their_column() -> None:

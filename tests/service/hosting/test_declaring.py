@@ -50,6 +50,23 @@ def test_a_declared_data_set_is_asked_at_once_and_by_other_processes(client: Cli
     assert "declaration_changed" in actions
 
 
+def test_codes_of_columns_are_declared_and_shown(client: Client) -> None:
+    curator = client.token("curator")
+    fields = {**table(path="data/stays.csv", missing={"cost": [99, [-9, -1]]})}
+    assert put(client, curator, tables=fields).status_code == 201
+    shown = client.get(HERE, token=curator).json()["tables"]["visits"]
+    assert shown["reading"]["missing"] == {"cost": [99, [-9, -1]]}
+    for codes, says in (({"costs": [99]}, "did you mean 'cost'"), ({"person": [-1]}, "a person")):
+        wrong = table(path="data/stays.csv", missing=codes)
+        reply = put(client, curator, tables=wrong, replaces=1)
+        assert reply.status_code in (400, 409, 422)
+        assert says in reply.text
+    other = table(path="data/stays.csv", missing={"cost": [98]})
+    assert put(client, curator, tables=other, replaces=1).status_code == 200
+    shown = client.get(HERE, token=curator).json()["tables"]["visits"]
+    assert shown["reading"]["missing"] == {"cost": [98]}
+
+
 @pytest.mark.full
 def test_another_process_that_runs_finds_it(client: Client) -> None:
     with running(client.state.settings.folder) as other:

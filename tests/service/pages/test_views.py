@@ -211,6 +211,7 @@ SAID = {
             "unit": {"column": "person", "rows": 5, "groups": 2},
             "size": 1200,
             "key": ["person"],
+            "reading": {"missing": {"person": [-1], "cost": [98, [-9, -1], "none"]}},
             "columns": [
                 {**COLUMN, "name": "person", "unit": None},
                 {**COLUMN, "name": "cost", "bounds": ["0", "10"], "unit": "euro", "meaning": "x"},
@@ -231,9 +232,12 @@ def test_a_card_offers_to_ask_those_who_may():
 def test_columns_say_their_bounds_categories_and_meaning():
     visits, sites = shown_dataset(SAID, ADA)["tables"]
     person, cost, site = visits["columns"]
-    assert (cost["known"], cost["meaning"]) == ("0 to 10", "x (in euro)")
+    assert (cost["known"], cost["meaning"]) == (
+        "0 to 10; missing: 98, -9 to -1, 'none'",
+        "x (in euro)",
+    )
     assert site["known"].endswith("11 and 9 more")
-    assert person["known"] == ""
+    assert person["known"] == "missing: -1"
     assert "About 1,200 people" in visits["protects"]
     assert "by site" in sites["protects"]
 

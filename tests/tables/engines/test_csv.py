@@ -44,6 +44,9 @@ forms = st.sampled_from(
         CsvFormat(delimiter=",", encoding="cp1252"),
         CsvFormat(delimiter=",", encoding="iso8859-1"),
         CsvFormat(delimiter=",", multiline=3),
+        CsvFormat(delimiter=",", comment="#"),
+        CsvFormat(delimiter=",", comment="a"),
+        CsvFormat(delimiter=",", comment="a", multiline=3),
     ]
 )
 PLAIN = CsvFormat(delimiter=",")
@@ -385,7 +388,16 @@ def test_a_format_of_its_own():
         ({"delimiter": "\n"}, "one character"),
         ({"delimiter": "é"}, "one character"),
         ({"delimiter": '"'}, "the same character"),
-        ({"encoding": "utf-16"}, "iconv"),
+        ({"encoding": "utf-32"}, "iconv"),
+        ({"decimal": ""}, "decimal= is one of"),
+        ({"decimal": ";"}, "decimal= is one of"),
+        ({"thousands": "x"}, "thousands= is one of"),
+        ({"thousands": ".."}, "thousands= is one of"),
+        ({"decimal": ",", "thousands": ","}, "the same character"),
+        ({"skip": -1}, "skip"),
+        ({"skip": 10**6}, "at most 1000 lines"),
+        ({"comment": "//"}, "one character"),
+        ({"comment": ",", "delimiter": ","}, "the same character"),
         ({"encoding": "shift-jis"}, "iconv"),
         ({"encoding": "utf-7"}, "iconv"),
         ({"encoding": "none such"}, "iconv"),

@@ -279,8 +279,8 @@ def test_what_is_read_twice_or_in_part_is_refused(tmp_path: Path) -> None:
         open_source(folder)
     assert rows_of(folder / "*.parquet") == 1
     assert rows_of(folder / "**" / "*.parquet") == 2
-    (folder / "2.csv.zst").write_bytes(b"\x28\xb5\x2f\xfd0")
-    with pytest.raises(DataSourceError, match=r"2\.csv\.zst is packed with zstd: unpack it"):
+    (folder / "2.csv.lz4").write_bytes(b"\x04\x22\x4d\x180")
+    with pytest.raises(DataSourceError, match=r"2\.csv\.lz4 is packed with lz4: unpack it"):
         open_source(folder)
 
 
@@ -613,11 +613,10 @@ def healthy(folder: Path) -> dict[str, tuple[Path, str]]:
     frame.to_pickle(folder / "v.pkl")
     (folder / "v.json").write_text(frame.to_json())
     (folder / "v.jsonl").write_text(frame.to_json(orient="records", lines=True))
-    (folder / "v.csv.zst").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(9))
-    for name in ("v.tab", "v.dat", "v"):
-        (folder / name).write_text(text)
-    frame.to_csv(folder / "v.csv.bz2")
-    frame.to_csv(folder / "v.csv.xz")
+    (folder / "v.zst").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(9))
+    (folder / "v").write_text(text)
+    frame.to_csv(folder / "v.bz2")
+    frame.to_csv(folder / "v.xz")
     frame.to_csv(folder / "v.csv.zip")
     said = {
         "v.feather": "a file of Arrow: .*feather.read_table",
@@ -627,12 +626,10 @@ def healthy(folder: Path) -> dict[str, tuple[Path, str]]:
         "v.pkl": "a pickle of Python",
         "v.json": "a file of JSON: .*read_json",
         "v.jsonl": "a file of JSON: .*lines=True",
-        "v.csv.zst": "packed with zstd: unpack",
-        "v.csv.bz2": "packed with bzip2",
-        "v.csv.xz": "packed with xz",
+        "v.zst": "packed with zstd: unpack",
+        "v.bz2": "packed with bzip2",
+        "v.xz": "packed with xz",
         "v.csv.zip": "a zip archive",
-        "v.tab": "text: if tabs separate its fields, name it .tsv",
-        "v.dat": "text: if a character separates",
         "v": "text: if a character separates",
     }
     return {name: (folder / name, words) for name, words in said.items()}
@@ -680,7 +677,7 @@ def test_names_that_do_not_say_are_read_by_content(tmp_path: Path) -> None:
     with pytest.raises(DataSourceError, match=r"packed with gzip: name it \.csv\.gz"):
         open_source(tmp_path / "x.csv")
     (tmp_path / "u.csv").write_bytes("a,b\n1,2\n".encode("utf-16"))
-    with pytest.raises(DataSourceError, match="UTF-16 does: write the file in UTF-8"):
+    with pytest.raises(DataSourceError, match=r"UTF-16 does: .* encoding='utf-16'"):
         open_source(tmp_path / "u.csv")
 
 

@@ -434,6 +434,10 @@ def csv_of(source: TableOptions) -> ReadOptions:
         "date_format": source.date_format,
         "time_format": source.time_format,
         "multiline": source.multiline,
+        "decimal": source.decimal,
+        "thousands": source.thousands,
+        "skip": source.skip,
+        "comment": source.comment,
         "missing": codes_by_column(source.codes or ()),
     }
     return _given_fields(fields)

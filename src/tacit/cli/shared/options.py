@@ -152,6 +152,15 @@ class TableOptions:
         "How columns of the kind timestamp are written, such as '%d.%m.%Y %H:%M'.", "FORMAT"
     )
     multiline: int | None = _table("How many lines a quoted field of a CSV file may run over.", "N")
+    decimal: Text = _table("The decimal sign of numbers in a CSV file: a point by default.", "SIGN")
+    thousands: Text = _table(
+        "The sign between groups of three digits of a number in a CSV file; none by default.",
+        "SIGN",
+    )
+    skip: int | None = _table("How many lines come before the names of a CSV file.", "N")
+    comment: Text = _table(
+        "The sign at the start of a line of a CSV file that is not a row; none by default.", "SIGN"
+    )
     codes: Texts = _table(
         "Codes of a column that are missing values, such as age=98,99 or income=-9..-1 or "
         "answer=refused. May be given several times.",

@@ -530,10 +530,14 @@ def _refuse_unsound(
         person = old.unit_of(table).column
         if person is not None and _kind(before_it, person) != _kind(after_it, person):
             raise _unsound(f"the kind of {person!r}, which names a person", "ask the operator")
+        if person is not None and before_it.missing.get(person) != after_it.missing.get(person):
+            who = f"the missing codes of {person!r}, which names a person,"
+            raise _unsound(who, "ask the operator")
 
 
 def _reading(table: TableDeclaration) -> dict[str, Any]:
-    return {name: value for name, value in table.to_fields().items() if name != "columns"}
+    columns = ("columns", "missing")  # in which a question is described itself
+    return {name: value for name, value in table.to_fields().items() if name not in columns}
 
 
 def _kind(table: TableDeclaration, column: str) -> Any:

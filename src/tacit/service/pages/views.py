@@ -14,7 +14,7 @@ from tacit.report import Certificate
 from tacit.report.derived import without_derived
 from tacit.report.odds import Odds
 from tacit.report.page import answers
-from tacit.report.text import budget_words, number, protects_line
+from tacit.report.text import budget_words, code_words, number, protects_line
 from tacit.service.access import EVERYTHING, RIGHTS, Caller, decide
 from tacit.service.pages.frame import bar, budget_of, when
 from tacit.tables.plan.preview import Preview
@@ -129,20 +129,23 @@ def _table(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
     else:
         text = f"{protection(protects_line(unit))}."
         text += f" About {size:,} people." if size else ""
+    codes = (table.get("reading") or {}).get("missing", {})
     return {
         "name": name,
         "heading": f"Table {name}" + (" (public)" if unit is None else ""),
         "protects": text,
-        "columns": [_column(one) for one in table["columns"]],
+        "columns": [_column(one, codes.get(one["name"], ())) for one in table["columns"]],
     }
 
 
-def _column(one: Mapping[str, Any]) -> dict[str, str]:
+def _column(one: Mapping[str, Any], codes: Sequence[Any]) -> dict[str, str]:
+    missing = f"missing: {', '.join(map(code_words, codes))}" if codes else ""
+    known = [_known(one.get("bounds"), one.get("keys")), missing]
     meaning, unit = one.get("meaning") or "", one.get("unit")
     return {
         "name": str(one["name"]),
         "kind": str(one["kind"]),
-        "known": _known(one.get("bounds"), one.get("keys")),
+        "known": "; ".join(filter(None, known)),
         "meaning": f"{meaning} (in {unit})".strip() if unit else meaning,
     }
 

@@ -30,7 +30,7 @@ from tacit.tables.dataset.table import (
     whole,
     write_new,
 )
-from tacit.tables.engines.files import typed
+from tacit.tables.engines.files import PACKED, typed
 from tacit.tables.open_source import Source, identity_of, open_beside
 from tacit.tables.plan.query import LABELS, labelled_keys
 from tacit.tables.plan.query import Declared as AskedDeclared
@@ -105,10 +105,11 @@ def _fits(kind: str, column: str, spec: ColumnDeclaration, table: str) -> None:
 
 
 _FIELDS = ("name", "unit", "budget", "ledger", "purpose", "owner", "tables")
-_TABLES = (".csv", ".db", ".duckdb", ".gz", ".parquet", ".pq", ".tsv")  # never TOML
+# Ends of names that are never those of TOML.
+_TABLES = (".csv", ".db", ".duckdb", ".parquet", ".pq", ".tab", ".tsv", *PACKED)
 _PLAIN = re.compile(r"\w[\w .-]{0,99}")
 # Fields of a table in which a question mark is what it is.
-_TAKEN = ("null", "quote", "delimiter", "missing")
+_TAKEN = ("null", "quote", "delimiter", "comment", "missing")
 _UNIT = ("person", "rows", "groups")
 _BUDGET = ("epsilon", "delta", "rho")
 

@@ -184,6 +184,12 @@ _EXPLAINED = {
 # Remove what you do not need: a column without bounds or keys can still be asked with its own.""",
 }
 
+_SIGNS = """\
+# The signs of numbers in this file, where they are not those of 1234.5; see tacit check.
+# decimal = ","
+# thousands = "."
+"""
+
 
 def draft(
     source: str | os.PathLike[str],
@@ -230,6 +236,7 @@ def draft_text(dataset: Dataset, folder: Path) -> str:
         word = line.partition(" ")[0]
         if line.endswith(".columns]"):
             lines += [] if "\nmissing = " in toml else [_EXPLAINED["missing"]]
+            lines += [_SIGNS] if '{ kind = "?" }' in toml and "\ndecimal = " not in toml else []
             lines.append(_EXPLAINED["columns"])
         elif word in _EXPLAINED:
             lines += ["", _EXPLAINED[word]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import itertools
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import as_integer
-from tacit.errors import UsageError, did_you_mean
-from tacit.expressions.dialect import Dialect, is_unicode, reading_sql
+from tacit.errors import DataSourceError, UsageError, did_you_mean
+from tacit.expressions.dialect import NUMBER, POWER, Dialect, fits_sql, is_unicode, reading_sql
+from tacit.tables.engines.files import pack_of
 from tacit.tables.reading import Reading
 
 # How a CSV file is written: declared, never guessed.
@@ -23,6 +25,8 @@ from tacit.tables.reading import Reading
 # The most bytes of a line; a longer one counts as a row in which everything is missing.
 LINE_LIMIT = 1 << 20
 MULTILINE_LIMIT = 1000  # the most lines that one field may be declared to run over
+SKIP_LIMIT = 1000  # the most lines before the names
+_THOUSANDS = ".,'_ \u2019\u00a0\u202f"  # an apostrophe, and spaces that do not break, among them
 # The kinds that ``types=`` can declare, and the engine's types for them.
 TYPES = {
     "integer": "bigint",
@@ -49,6 +53,10 @@ class CsvOptions(TypedDict, total=False):
     date_format: str | None
     time_format: str | None
     multiline: int
+    decimal: str
+    thousands: str
+    skip: int
+    comment: str
 
 
 @dataclass(frozen=True)
@@ -60,10 +68,10 @@ class CsvFormat:
     # whether the first line has the names; else their list, or False, where ``types`` names every
     # column in its order
     header: bool | tuple[str, ...] = True
-    # what parts the fields; None is a comma, or a tab in a file named ``.tsv``
+    # what parts the fields; None is a comma, or a tab in a file named ``.tsv`` or ``.tab``
     delimiter: str | None = None
     quote: str = '"'  # the sign around a field, doubled within; none where it is empty
-    # how the text is written: UTF-8, or an encoding of one byte a character
+    # how the text is written: UTF-8, UTF-16, or an encoding of one byte a character
     encoding: str = "utf-8"
     # texts that are missing values, like the empty one; spaces around them do not count
     null: tuple[str, ...] = ()
@@ -71,6 +79,15 @@ class CsvFormat:
     date_format: str | None = None
     time_format: str | None = None  # how declared timestamps are, such as ``"%d.%m.%Y %H:%M"``
     multiline: int = 1  # how many lines a quoted field may run over
+    decimal: str = "."  # the decimal sign of numbers: a point or a comma
+    thousands: str = ""  # the sign between groups of three digits of a number; none where empty
+    skip: int = 0  # how many lines of the file come before its names, or its first row
+    comment: str = ""  # the sign at the start of a line that is not a row; none where empty
+
+    @property
+    def text_encoding(self) -> str:
+        """The encoding of lines, as they are read: that of a file in UTF-16 is UTF-8."""
+        return "utf-8" if self.encoding in _UTF_16 else self.encoding
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -83,7 +100,7 @@ class CsvFormat:
         """Return the format with the delimiter by the name of a file."""
         if self.delimiter is not None:
             return self
-        tab = path.casefold().removesuffix(".gz").endswith(".tsv")
+        tab = path.casefold().removesuffix(pack_of(path)).endswith((".tsv", ".tab"))
         return replace(self, delimiter="\t" if tab else ",")
 
     def reading(self, path: str) -> Reading:
@@ -134,6 +151,10 @@ def csv_format(**given: Unpack[CsvOptions]) -> CsvFormat:
         date_format=_moments(options.get("date_format"), "date_format", _DATE_PARTS),
         time_format=_moments(options.get("time_format"), "time_format", _TIME_PARTS),
         multiline=as_integer(options.get("multiline", 1), "multiline", minimum=1),
+        decimal=_of_numbers(options.get("decimal", "."), "decimal", ".,"),
+        thousands=_of_numbers(options.get("thousands", ""), "thousands", _THOUSANDS),
+        skip=as_integer(options.get("skip", 0), "skip", minimum=0),
+        comment=_sign(options.get("comment", ""), "comment") or "",
     )
     if form.header is False and not form.types:
         raise UsageError(
@@ -141,6 +162,12 @@ def csv_format(**given: Unpack[CsvOptions]) -> CsvFormat:
             "'age'], or header=False with types={'id': 'text', 'age': 'integer'} for every "
             "column in order"
         )
+    if form.decimal == form.thousands:
+        raise UsageError("decimal= and thousands= are the same character")
+    if form.skip > SKIP_LIMIT:
+        raise UsageError(f"at most {SKIP_LIMIT} lines come before the names; skip= is more")
+    if form.comment and form.comment in (form.delimiter, form.quote):
+        raise UsageError("comment= is the same character as delimiter= or quote=")
     if form.delimiter and form.delimiter == form.quote:
         raise UsageError("delimiter= and quote= are the same character")
     if form.multiline > MULTILINE_LIMIT:
@@ -181,9 +208,16 @@ def _texts(given: Any, name: str) -> tuple[str, ...]:
     return tuple(given)
 
 
+def _of_numbers(sign: Any, name: str, known: str) -> str:
+    choices = [*known, *([""] if name == "thousands" else [])]
+    if not isinstance(sign, str) or sign not in choices:
+        raise UsageError(f"{name}= is one of {' '.join(map(repr, choices))}, not {sign!r}")
+    return sign
+
+
 def _sign(sign: Any, name: str) -> str | None:
-    """Return a delimiter or a quote: one character of ASCII."""
-    if sign is None or (sign == "" and name == "quote"):
+    """Return a delimiter, a quote or the sign of a comment: one character of ASCII."""
+    if sign is None or (sign == "" and name in ("quote", "comment")):
         return sign  # type: ignore[no-any-return]
     fits = isinstance(sign, str) and len(sign) == 1 and sign.isascii()
     if not fits or sign.isalnum() or sign in "\r\n\0+-. ":
@@ -200,13 +234,16 @@ def _encoding(encoding: Any) -> str:
     except (LookupError, TypeError, ValueError):
         name = ""
     name = "utf-8" if name == "utf-8-sig" else name
-    if not _ONE_BYTE.fullmatch(name):
+    if not _ONE_BYTE.fullmatch(name) and name not in _UTF_16:
         raise UsageError(
-            f"encoding={encoding!r} is not supported: it is 'utf-8', or one of one byte a "
-            "character such as 'latin-1' or 'cp1252'; turn another into UTF-8 first, as iconv "
+            f"encoding={encoding!r} is not supported: it is 'utf-8', 'utf-16', or one of one byte "
+            "a character such as 'latin-1' or 'cp1252'; turn another into UTF-8 first, as iconv "
             "does"
         )
     return name
+
+
+_UTF_16 = ("utf-16", "utf-16-le", "utf-16-be")
 
 
 def _moments(given: Any, name: str, known: set[str]) -> str | None:
@@ -244,7 +281,13 @@ def refuse_csv(csv: CsvOptions, why: str) -> None:
 #   missing, since no one can know which of them is too many;
 # - a cell is missing where it is empty, quoted or not, or one of the texts of ``null=``, spaces
 #   before and behind left out;
-# - nothing else has a meaning: no comments, no escapes, and spaces belong to the cell.
+# - a line that starts with the sign of ``comment=`` is not a row;
+# - nothing else has a meaning: no escapes, and spaces belong to the cell.
+#
+# The first ``skip=`` lines of a file are left out, and then, where the names are in the file, the
+# comments before them.  UTF-16 is a sequence of units of two bytes, which :class:`Utf8Stream` turns
+# into UTF-8 before anything else: half of a surrogate pair is no text in UTF-8, and spoils its
+# line.
 #
 # *Total:* every step is defined for all bytes.  *No row steers another:* where lines end depends on
 # no quote, and each line's cells are a function of that line, the declared format and the number of
@@ -257,7 +300,7 @@ def refuse_csv(csv: CsvOptions, why: str) -> None:
 
 
 BOM = b"\xef\xbb\xbf"
-_BLOCK = 1 << 22
+BLOCK = 1 << 22
 SPOILED = "spoiled"
 OPEN = "open"
 Cells = list[str | None]
@@ -287,7 +330,7 @@ def records(
     source = iter(lines)
     skipped = 0
     while waiting or _fetch(source, waiting):
-        if not waiting[0] and width > 1:
+        if (not waiting[0] and width > 1) or is_comment(waiting[0], form):
             waiting.popleft()
             skipped += 1
             continue
@@ -305,6 +348,54 @@ def records(
         wrong, cells = cells_of(fields, form, width)
         yield taken + skipped, wrong, cells
         skipped = 0
+
+
+def is_comment(line: bytes, form: CsvFormat) -> bool:
+    """Return whether a line is a comment."""
+    return bool(form.comment) and line.startswith(form.comment.encode())
+
+
+def body_of(blocks: Iterable[bytes], form: CsvFormat) -> tuple[int, bytes, Iterator[bytes]]:
+    """Return how many lines come before the rows, the line of names, and the blocks of the rows."""
+    source = iter(blocks)
+    rest, passed = b"", 0
+    while rest or (rest := next(source, b"")):
+        if passed >= form.skip and form.names is not None:
+            return passed, b"", itertools.chain([rest], source)
+        line, _, rest = rest.partition(b"\n")
+        passed += 1
+        if passed > form.skip and not is_comment(line, form):
+            return passed, line, itertools.chain([rest] if rest else [], source)
+    return passed, b"", source
+
+
+class Utf8Stream:
+    """The bytes of a file in UTF-8: of one in UTF-16, in which a byte order mark says the order."""
+
+    def __init__(self, file: BinaryIO, encoding: str) -> None:
+        self._file, self._ready = file, b""
+        start = file.read(2) if encoding == "utf-16" else b""
+        known = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+        if encoding == "utf-16" and start not in known:
+            raise DataSourceError(
+                "the file does not start with the byte order mark of UTF-16: declare its "
+                "encoding='utf-16-le' or 'utf-16-be', or another one"
+            )
+        name = known.get(start, encoding)
+        self._decoder = codecs.getincrementaldecoder(name)("surrogatepass")
+
+    def read(self, size: int) -> bytes:
+        """Return as many bytes, or fewer at the end."""
+        while len(self._ready) < size:
+            more = self._file.read(size)
+            if not more:
+                left = self._decoder.getstate()[0]
+                self._decoder.reset()
+                self._ready += b"\xff" if left else b""  # half a unit: the last line is spoiled
+                break
+            self._ready += self._decoder.decode(more).encode("utf-8", "surrogatepass")
+        given, self._ready = self._ready[:size], self._ready[size:]
+        return given
 
 
 def _fetch(source: Iterator[bytes], waiting: deque[bytes]) -> bool:
@@ -332,7 +423,7 @@ def split(line: bytes, form: CsvFormat) -> list[str] | str:
     if len(line) > LINE_LIMIT or b"\0" in line:
         return SPOILED
     try:
-        text = line.decode(form.encoding)
+        text = line.decode(form.text_encoding)
     except UnicodeDecodeError:
         return SPOILED
     delimiter, quote = form.delimiter or ",", form.quote
@@ -367,7 +458,7 @@ def _closing(text: str, position: int, quote: str) -> int:
         position = end + 2
 
 
-def file_lines(file: BinaryIO, encoding: str = "utf-8", block: int = _BLOCK) -> Iterator[bytes]:
+def file_lines(file: BinaryIO, encoding: str = "utf-8", block: int = BLOCK) -> Iterator[bytes]:
     """Yield the lines of a file in blocks: bytes in which every line ends with LF."""
     # Only a few blocks are in memory: a line beyond the limit is cut where it is seen to be too
     # long.
@@ -461,7 +552,7 @@ def _rewritten(
         if start > copied:
             yield _in_utf8(block[copied:start], form)
         copied = end + 1
-        if start == end and width > 1:
+        if (start == end and width > 1) or is_comment(block[start:end], form):
             continue
         wrong, cells = cells_of(split(block[start:end], form), form, width)
         if wrong and notice is not None:
@@ -472,9 +563,9 @@ def _rewritten(
 
 
 def _in_utf8(block: bytes, form: CsvFormat) -> bytes:
-    if form.encoding == "utf-8" or block.isascii():
+    if form.text_encoding == "utf-8" or block.isascii():
         return block
-    return block.decode(form.encoding).encode()
+    return block.decode(form.text_encoding).encode()
 
 
 def _dirty(
@@ -485,9 +576,11 @@ def _dirty(
     ends = np.flatnonzero(array == _LF)
     lengths = np.diff(ends, prepend=-1) - 1
     dirty = (lengths == 0) | (lengths > LINE_LIMIT)
+    if form.comment:
+        dirty |= array[ends - lengths] == ord(form.comment)
     if b"\0" in block:
         dirty[_lines_of(array == 0, ends)] = True
-    if not _is_text(block, form.encoding):
+    if not _is_text(block, form.text_encoding):
         dirty[_lines_of(array >= _HIGH, ends)] = True
     delimiters = np.flatnonzero(array == ord(form.delimiter or ","))
     if form.quote and form.quote.encode() in block:
@@ -564,7 +657,25 @@ def declared_sql(cell: str, kind: str | None, form: CsvFormat, d: Dialect) -> st
     if kind == "timestamp":
         seconds = reading_sql("read_seconds", cell, d)
         return f"make_timestamp({seconds} * 1000000)"
+    if kind in ("integer", "float"):
+        cell = (numbers_sql(form, d) or "{x}").replace("{x}", cell)
     return reading_sql(_READINGS[kind], cell, d) if kind in _READINGS else cell
+
+
+def numbers_sql(form: CsvFormat, d: Dialect) -> str:
+    """Return the SQL of the text ``{x}`` of a cell with the number in it written with a point."""
+    # Total, as the readings are: a cell that fits the declared signs is written again, one that is
+    # a number with other signs is missing, and any other text stays what it is.
+    if form.decimal == "." and not form.thousands:
+        return ""
+    point, whole = f"[{form.decimal}]", "[0-9]{1,30}"
+    if form.thousands:
+        whole += f"|[0-9]{{1,3}}([{form.thousands}][0-9]{{3}}){{1,9}}"
+    own = f"[+-]?(({whole})({point}[0-9]{{0,30}})?|{point}[0-9]{{1,30}}){POWER}"
+    plain = f"replace({{x}}, {d.literal(form.thousands)}, '')" if form.thousands else "{x}"
+    written = f"replace({plain}, {d.literal(form.decimal)}, '.')"
+    fits, other = fits_sql("{x}", own, d), fits_sql("{x}", NUMBER, d)
+    return f"(case when {fits} then {written} when {other} then null else {{x}} end)"
 
 
 # The kind of a column of text that loses nothing: how its cells are written, counted.

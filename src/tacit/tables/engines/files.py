@@ -22,8 +22,17 @@ from tacit.errors import DataSourceError, UsageError, did_you_mean
 # DuckDB; every other kind is refused, each with the way to its rows.
 
 
-_CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
-_TEXT = (".txt", ".txt.gz")
+# Ends of the names of packed files that are read, and their kinds.
+PACKED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
+
+
+def _also_packed(*names: str) -> tuple[str, ...]:
+    return tuple(name + pack for name in names for pack in ("", *PACKED))
+
+
+_CSV = _also_packed(".csv", ".tsv", ".tab")
+_TEXT = _also_packed(".txt")
+_DATA = _also_packed(".dat")  # text, or a Parquet file or database by its content
 _PARQUET = (".parquet", ".pq")
 _HEAD = 512
 
@@ -39,7 +48,7 @@ def _in_python(call: str) -> str:
     return f"in Python, pass {call} in place of the path, or write that to a Parquet file"
 
 
-_UNPACK = "unpack it, or pack it with gzip as .csv.gz"
+_UNPACK = "unpack it, or pack it as .csv.gz, .csv.zst, .csv.bz2 or .csv.xz, and name it so"
 _KINDS = {
     "sqlite": _Kind("a database of SQLite", "name its table, table='visits'"),
     "spss": _Kind("a file of SPSS", "name it .sav"),
@@ -86,11 +95,6 @@ _KINDS = {
     "encrypted parquet": _Kind(
         "an encrypted Parquet file", "write it again without encryption, in a place that is safe"
     ),
-    "tab": _Kind(
-        "text",
-        "if tabs separate its fields, name it .tsv; if another character does, name it .csv and "
-        "declare that, as in delimiter=';'",
-    ),
     "text": _Kind(
         "text",
         "if a character separates its fields, name it .csv and declare that, as in delimiter=';'; "
@@ -133,7 +137,6 @@ _NAMES = {
     ".xz": "xz",
     ".lz4": "lz4",
     ".gz": "gzip",
-    ".tab": "tab",
     **dict.fromkeys((".ledger", ".ledger-wal", ".ledger-shm"), "ledger"),
 }
 # Kinds by first bytes; DuckDB's stand behind a checksum.
@@ -184,7 +187,7 @@ _WITHIN = {
 # Kinds whose files have a dictionary of their columns, missing codes and labels.
 SURVEYS = ("spss", "spss_portable", "stata", "sas", "sas_transport")
 READ = ("csv", "parquet", *SURVEYS)
-_PLAIN = ("tab", "text", "unknown")
+_PLAIN = ("text", "unknown")
 _JSON = re.compile(rb"\s*(\{\s*[\"}]|\[\s*[\[{\"])")
 
 
@@ -208,7 +211,20 @@ def kind_of(path: str) -> str:
     name = path.casefold()
     if name.endswith(_PARQUET):
         return "parquet"
-    return "csv" if name.endswith(_CSV + _TEXT) else _content(path)
+    if name.endswith(_CSV + _TEXT):
+        return "csv"
+    content = _content(path)
+    text = content not in (*READ, "duckdb", "sqlite") or _is_plain(_head(path))
+    return "csv" if name.endswith(_DATA) and text else content
+
+
+def pack_of(path: str) -> str:
+    """Return the end of a name that says how a file is packed; empty where it is not.
+
+    >>> pack_of("visits.CSV.ZST"), pack_of("visits.csv")
+    ('.zst', '')
+    """
+    return next((end for end in PACKED if path.casefold().endswith(end)), "")
 
 
 def misnamed(path: str) -> str:
@@ -217,10 +233,10 @@ def misnamed(path: str) -> str:
     content, name = _content(path), path.casefold()
     if name.endswith(_PARQUET):
         expected: tuple[str, ...] = ("parquet", "unknown")
-    elif name.endswith(".gz"):
-        expected = ("gzip", "unknown")
-        if content in ("tab", "text"):
-            return "is not packed, and its name ends in .gz: name it without"
+    elif pack_of(name):
+        expected = (PACKED[pack_of(name)], "unknown")
+        if content == "text":
+            return f"is not packed, and its name ends in {pack_of(name)}: name it without"
     else:
         expected = _PLAIN
     return "" if content in expected else f"is {_description(content, path)}"
@@ -307,7 +323,7 @@ def _descriptors() -> list[int]:
 _NO_RIGHT = "no right to read it; ask for read access"
 _DATABASE = (".duckdb", ".ddb", ".db", ".sqlite", ".sqlite3", ".db3")
 _LEDGER = (".ledger", ".ledger-wal", ".ledger-shm")
-_PACKED = re.compile(r"\.(csv|tsv|parquet|pq)\.[^./]+$", re.IGNORECASE)
+_PACKED = re.compile(r"\.(csv|tsv|tab|parquet|pq)\.[^./]+$", re.IGNORECASE)
 _DUCKLAKE = re.compile(r"ducklake-[0-9a-f]{8}-[0-9a-f-]{27}(-delete)?\.parquet")
 _WRITE = "or write its current rows to one Parquet file"
 # Formats of tables whose log says which files count, and how such a table is read.

@@ -391,7 +391,9 @@ def _value_sql(column: Column, schema: Schema, d: Dialect) -> str:
         ends = " and ".join(f"cast('{end}' as {d.timestamp})" for end in (_FIRST, _LAST))
         return d.cast(f"(case when {time} between {ends} then {time} end)", "text")
     if column.kind == "undeclared":
-        return d.name_of(d.unicode.format(x=col(column.name).sql(schema, d)))
+        # numbers with signs of their own become those that every column has
+        text = column.number_text(col(column.name).sql(schema, d))
+        return d.name_of(d.unicode.format(x=text))
     return key_part_sql(col(column.name), column.kind, schema, d)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
 import contextlib
 import gzip
-import io
 import itertools
+import lzma
 import os
 import re
+import sys
 import threading
 import warnings
 import zlib
@@ -28,15 +30,19 @@ from tacit.tables.engines.base import (
     refuse_like_names,
 )
 from tacit.tables.engines.csv import (
+    BLOCK,
     LINE_LIMIT,
     TYPES,
     CsvFormat,
     CsvOptions,
     Notice,
+    Utf8Stream,
+    body_of,
     cleaned,
     csv_format,
     declared_sql,
     file_lines,
+    numbers_sql,
     refuse_csv,
     split,
 )
@@ -78,6 +84,7 @@ from tacit.tables.engines.files import (
     data_files,
     database_file,
     misnamed,
+    pack_of,
     typed,
 )
 from tacit.tables.engines.files import kind_of as kind_of_file
@@ -125,7 +132,8 @@ def open_csv(
     for name in names:
         declared = TYPES[types[name]].upper() if name in types else "VARCHAR"
         kind = kind_of(declared) if name in types else "undeclared"
-        columns.append(Column(name, kind, declared))
+        numbers = numbers_sql(form, engine.dialect) if kind == "undeclared" else ""
+        columns.append(Column(name, kind, declared, numbers=numbers))
     schema = Schema(columns)
     table = engine.empty_table({c.name: c.declared for c in columns})
     form = replace(form, types=types)
@@ -138,12 +146,22 @@ def csv_files(files: Sequence[str], form: CsvFormat) -> list[CsvFile]:
     opened = []
     for path in files:
         own = form.for_file(path)
+        if form.delimiter is None and _unsaid(path):
+            raise UsageError(
+                f"{Path(path).name} says by its name that it is data, and not what separates its "
+                "fields: declare that, as in delimiter=';'"
+            )
         names = own.names or _first_names(path, own)
         opened.append(CsvFile(path, own, names))
     if form.names is None:
         for file in {f.names: f for f in opened}.values():
             _warn_of_names(file)
     return opened
+
+
+def _unsaid(path: str) -> bool:
+    """Return whether the name of a file leaves open what separates its fields."""
+    return path.casefold().removesuffix(pack_of(path)).endswith(".dat")
 
 
 def _first_names(path: str, form: CsvFormat) -> tuple[str, ...]:
@@ -154,6 +172,13 @@ def _first_names(path: str, form: CsvFormat) -> tuple[str, ...]:
             f"{short} {misnamed(path) or 'cannot be unpacked: it is damaged, or cut short'}"
         )
     fields = split(line, form)
+    excel = re.fullmatch(rb"\"?sep=(.)\"?", line)
+    if excel:
+        sign = excel[1].decode("latin-1")
+        raise DataSourceError(
+            f"the first line of {short} is for Excel, and says what separates the fields: say so, "
+            f"as in delimiter={sign!r}, skip={form.skip + 1}"
+        )
     if not line or isinstance(fields, str):
         wrong = misnamed(path)
         raise DataSourceError(f"{short} {wrong}" if wrong else _nameless(short, line, form))
@@ -176,11 +201,11 @@ def _nameless(short: str, line: bytes, form: CsvFormat) -> str:
         return f"{where} it is longer than 1 MiB"
     if b"\0" in line:
         return (
-            f"{where} it holds a NUL, as text in UTF-16 does: write the file in UTF-8, as iconv "
-            "does"
+            f"{where} it holds a NUL, as text in UTF-16 does: if it is that, say so, as in "
+            "encoding='utf-16'"
         )
     try:
-        line.decode(form.encoding)
+        line.decode(form.text_encoding)
     except UnicodeDecodeError:
         return (
             f"{where} it is not text in the encoding {form.encoding}: say which it is, as in "
@@ -207,9 +232,15 @@ def _first_line(path: str, form: CsvFormat) -> bytes | None:
     """Return the first line; None where the file cannot be unpacked, whose error may quote it."""
     with _opened(path) as file:
         try:
-            return next(file_lines(file, form.encoding, _FIRST), b"").split(b"\n")[0]
-        except (OSError, EOFError, zlib.error):
+            return body_of(_lines(file, form, _FIRST), form)[1]
+        except _DAMAGED:
             return None
+
+
+def _lines(file: BinaryIO, form: CsvFormat, block: int = BLOCK) -> Iterator[bytes]:
+    """Return the lines of a file in blocks, those of UTF-16 in UTF-8."""
+    text: Any = file if form.text_encoding == form.encoding else Utf8Stream(file, form.encoding)
+    return file_lines(text, form.text_encoding, block)
 
 
 def _warn_of_names(file: CsvFile) -> None:
@@ -311,23 +342,19 @@ def _rows(
     for file in files:
         try:
             with _opened(file.path) as lines:
-                file_notice = notice(file) if notice is not None else None
-                yield from cleaned(_body(lines, file), file.form, len(file.names), file_notice)
-        except (OSError, EOFError, zlib.error, DataSourceError):
+                passed, line, blocks = body_of(_lines(lines, file.form), file.form)
+                if file.form.names is None:
+                    fields = split(line, file.form)
+                    if isinstance(fields, str) or _named(fields) != file.names:
+                        raise DataSourceError("the file has other names than when it was opened")
+                note = None if notice is None else _from_line(notice(file), passed)
+                yield from cleaned(blocks, file.form, len(file.names), note)
+        except _UNREADABLE:
             failed.append(file.path)
 
 
-def _body(lines: BinaryIO, file: CsvFile) -> Iterator[bytes]:
-    """Yield the lines behind the names."""
-    blocks = file_lines(lines, file.form.encoding)
-    if file.form.names is None:
-        line, _, rest = next(blocks, b"\n").partition(b"\n")
-        fields = split(line, file.form)
-        if isinstance(fields, str) or _named(fields) != file.names:
-            raise DataSourceError("the file has other names of columns than when it was opened")
-        if rest:
-            yield rest
-    yield from blocks
+def _from_line(notice: Notice, passed: int) -> Notice:
+    return lambda line, wrong: notice(passed + line, wrong)
 
 
 @contextlib.contextmanager
@@ -354,16 +381,36 @@ def _piped(blocks: Iterable[bytes], folder: Path) -> Iterator[str]:
 
 
 def _opened(path: str) -> BinaryIO:
-    """Open a file for reading, unpacked where its name ends in ``.gz``."""
+    """Open a file for reading, unpacked where its name says that it is packed."""
     try:
         if not os.path.isfile(path):  # a pipe in its position would block
             raise FileNotFoundError
-        if path.casefold().endswith(".gz"):
-            return io.BufferedReader(gzip.open(path, "rb"))
-        return open(path, "rb")
+        return _unpacked(path)  # type: ignore[no-any-return]
     except OSError:
         pass
     raise DataSourceError(f"{path} cannot be read: it was moved, or may not be read any more")
+
+
+def _unpacked(path: str) -> Any:
+    """Return the reader of a file that may be packed, as its name says."""
+    pack = pack_of(path)
+    if pack == ".zst":
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+
+            return zstd.open(path, "rb")
+        return need("pyarrow", "arrow").input_stream(path, compression="zstd")
+    readers: dict[str, Any] = {"": open, ".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+    return readers[pack](path, "rb")
+
+
+# What the readers of packed files raise where one is damaged or cut short.
+_DAMAGED: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, lzma.LZMAError)
+if sys.version_info >= (3, 14):
+    from compression.zstd import ZstdError
+
+    _DAMAGED = (*_DAMAGED, ZstdError)
+_UNREADABLE: tuple[type[Exception], ...] = (*_DAMAGED, DataSourceError)
 
 
 # Open a table for DuckDB: files, data frames, tables of a DuckDB database.
