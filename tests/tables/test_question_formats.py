@@ -409,4 +409,7 @@ def test_numbers_with_fractions_are_no_groups() -> None:
     rows = pa.table({"pay": [1.5, 2.5]})
     session = tc.Session(rows, tc.one_row_each, tc.epsilon(1), tc.in_memory)
     with pytest.raises(UsageError, match="too many values to be groups"):
+        question(session, by="pay")
+    with pytest.raises(UsageError, match="group other numbers in bins"):
         question(session, by="pay", keys=[1.5])
+    assert question(session, by="pay", keys=[1, 2])

@@ -209,7 +209,7 @@ def test_csvw_describes_each_column(selected, tmp_path):
 
 
 def test_csvw_tells_an_empty_text_from_a_missing_one():
-    column = Column("site", ["", None, "NULL"], False)
+    column = ExportColumn("site", ["", None, "NULL"], False)
     table, metadata = csvw("t.csv", [column], 1, labels=[], title="t", about=ABOUT, facts={})
     assert table == 'site\n""\nNULL_\nNULL\n'
     assert json.loads(metadata)["tableSchema"]["columns"][0]["null"] == "NULL_"

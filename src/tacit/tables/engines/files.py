@@ -214,7 +214,7 @@ def kind_of(path: str) -> str:
     if name.endswith(_CSV + _TEXT):
         return "csv"
     content = _content(path)
-    text = content not in ("parquet", "duckdb") or _is_plain(_head(path))
+    text = content not in (*READ, "duckdb", "sqlite") or _is_plain(_head(path))
     return "csv" if name.endswith(_DATA) and text else content
 
 
