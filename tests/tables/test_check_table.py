@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from fractions import Fraction
 from pathlib import Path
 
@@ -467,25 +466,3 @@ def test_intervals_hold_their_values():
     assert made.standard_error is error
     assert (made.lower <= cut.lower).all()
     assert (made.upper >= cut.upper).all()
-
-
-@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
-@pytest.mark.parametrize("scale", [0.2, 0.5, 1.0, 2.0, 7.3, 50.0, 4095.0, 4097.0, 20_000.0])
-def test_one_gaussian_count_has_the_least_whole_half_width(scale, level):
-    reach = math.ceil(12 * scale) + 2
-    mass = np.exp(-((np.arange(-reach, reach + 1) / scale) ** 2) / 2)
-    mass /= mass.sum()
-    half = GridNoise("gaussian", scale, 1.0).half_width((1.0,), level)
-    assert half == int(half)
-
-    def within(t):
-        return math.fsum(mass[reach - t : reach + t + 1]) if t >= 0 else 0.0
-
-    assert within(int(half)) >= level
-    assert within(int(half) - (1 if scale < 4096 else 2)) < level
-
-
-def test_a_sum_of_gaussian_counts_has_the_half_width_of_its_own_distribution():
-    law = GridNoise("gaussian", 1.0, 1.0)  # rho 1/2
-    assert [law.half_width((1.0,) * n) for n in (1, 2, 10, 50)] == [2, 3, 6, 14]
-    assert law.half_width((0.25,) * 50) == 14 / 4
