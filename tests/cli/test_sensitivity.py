@@ -667,7 +667,6 @@ def test_each_word_of_a_flag_suggests_it(capsys) -> None:
         ("--eps", "--epsilon"),
         ("--group-by", "--by"),
         ("--filter", "--where"),
-        ("--output", "--certificate, --csv, --json"),
         ("--average", "--mean"),
     ],
 )

@@ -26,7 +26,7 @@ PLOTS = {
     "plot_accuracy": {"accuracy"},
     "Comparison.plot": {"compare"},
     "EpsilonChoice.plot": {"epsilon"},
-    "QuestionPlan.plot": {"plan"},
+    "PlannedQuestions.plot": {"plan"},
     "History.plot": {"budget"},
     "Choice.plot": {"choose"},
     "Estimate.plot": {"estimate"},

@@ -89,6 +89,8 @@ COMMANDS = {
     "preview": "people.csv --one-row-each --count --epsilon 0.01",
     "sql": "people.csv 'select count(*) from people' --one-row-each --epsilon 0.01 "
     "--budget-epsilon 9 --ledger kept.ledger",
+    "together": "people.csv 'select count(*) as n from people' --one-row-each --epsilon 0.01 "
+    "--budget-epsilon 9 --ledger kept.ledger",
     "init": "people.csv --out drafted.toml",
     "check": "people.csv",
     "count-over-time": "people.csv --one-row-each --types day=date --time day --start "

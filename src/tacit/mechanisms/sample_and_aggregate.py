@@ -108,7 +108,7 @@ class AnyRecord(Domain):
 class RecordSets(Vector):
     """Data sets of records of any kind: a list, an array (a row is a record), a table.
 
-    >>> Rows().read([3, "a"]), record_count({"x": [1, 2], "y": [3, 4]})
+    >>> RecordSets().read([3, "a"]), record_count({"x": [1, 2], "y": [3, 4]})
     ([3, 'a'], 2)
     """
 

@@ -97,7 +97,7 @@ def columns_of(
     >>> [column.name for column in columns_of(["site"], [["a"]], [n], "long")]
     ['site', 'statistic', 'value', 'lower', 'upper', 'standard_error']
     >>> columns_of(["site"], [[1]], [n], labels={"site": {1: "north"}})[1]
-    Column(name='site_label', values=['north'], number=False)
+    ExportColumn(name='site_label', values=['north'], number=False)
     """
     if form not in _FORMS:
         raise UsageError(

@@ -10,7 +10,7 @@ import pytest
 import tacit as tc
 from support.tables.published import ABOUT, KEYS, LABELS, cube
 from tacit.errors import UsageError
-from tacit.tables.export import ExportStatistic
+from tacit.tables.export import ExportColumn, ExportStatistic
 from tacit.tables.publish.csvw import csvw
 from tacit.tables.publish.cube import cube_of
 from tacit.tables.publish.json_stat import json_stat
@@ -276,16 +276,13 @@ def test_each_answer_of_a_plan_is_published(session):
         assert data["updated"]
 
 
-def test_labels_of_keys_are_those_of_the_answer(listed):
-    listed.key_labels = {"site": {"01": "North", "02": "South"}}
-    try:
-        site = json.loads(listed.to_json_stat())["dimension"]["site"]["category"]
-        assert site["label"] == {"01": "North", "02": "South"}
-        assert 'VALUES("site")="North",\n"South";' in listed.to_px()
-        assert "South" in listed.to_sdmx_csv(structure=STRUCTURE, names=True)
-        assert "South" not in listed.to_sdmx_csv(structure=STRUCTURE)
-    finally:
-        del listed.key_labels
+def test_labels_of_keys_are_those_of_the_answer(listed, monkeypatch):
+    monkeypatch.setattr(type(listed), "key_labels", {"site": {"01": "North", "02": "South"}})
+    site = json.loads(listed.to_json_stat())["dimension"]["site"]["category"]
+    assert site["label"] == {"01": "North", "02": "South"}
+    assert 'VALUES("site")="North",\n"South";' in listed.to_px()
+    assert "South" in listed.to_sdmx_csv(structure=STRUCTURE, names=True)
+    assert "South" not in listed.to_sdmx_csv(structure=STRUCTURE)
 
 
 def test_an_answer_without_groups_has_no_cell_to_publish(session):

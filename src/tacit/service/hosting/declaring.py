@@ -273,7 +273,7 @@ class SentDeclaration:
     """A declaration as a curator sent it.
 
     >>> fields = {"unit": "row", "budget": {"epsilon": 0.1}, "tables": {"t": {"path": "t.csv"}}}
-    >>> Declared("visits", fields, {"latency": 3}, "cleo", 0.0).dataset(Path()).whole_budget
+    >>> SentDeclaration("visits", fields, {"latency": 3}, "cleo", 0.0).dataset(Path()).whole_budget
     epsilon(0.1)
     """
 
