@@ -361,7 +361,7 @@ class Exports(ABC):
     keys: list[tuple[object, ...]]
 
     @property
-    def key_labels(self) -> dict[str, Mapping[Any, str]]:
+    def key_labels(self) -> dict[str, Mapping[object, str]]:
         """The labels of the values of grouping columns, by name, where the file has some."""
         return {}
 

@@ -304,6 +304,7 @@ def check_labels(labels: Sequence[str], by: Sequence[str]) -> None:
 
 
 _S = TypeVar("_S", bound=TableStatistic)
+GivenKeys: TypeAlias = Iterable[object] | Mapping[str, Iterable[object]] | None
 
 
 LABELS = "labels"  # keys that are the values with a label in the file
@@ -437,7 +438,7 @@ class Declared:
             return None
         return {name: list(known[name]) for name in by}
 
-    def labelled(self, by: Sequence[str], keys: Any) -> Any:
+    def labelled(self, by: Sequence[str], keys: GivenKeys) -> GivenKeys:
         """Return keys with the values that have a label, where they are ``"labels"``."""
         if isinstance(keys, str) and keys == LABELS:
             return {name: self._labelled(name) for name in by}
@@ -466,7 +467,7 @@ class Declared:
         )
 
     def about(
-        self, query: Query, released: Iterable[Sequence[Any]] | None = None
+        self, query: Query, released: Iterable[Sequence[object]] | None = None
     ) -> dict[str, dict[str, object]]:
         """Return what a reader of an answer learns of its columns, as plain JSON values.
 

@@ -40,7 +40,7 @@ class Publications(Exports):
         """Whether partition selection chose the groups: others may exist, and are suppressed."""
 
     @abstractmethod
-    def facts(self) -> Mapping[str, Any]:
+    def facts(self) -> Mapping[str, object]:
         """Return the data set, the privacy loss and unit, and the certificate, as plain JSON."""
 
     @overload

@@ -409,7 +409,7 @@ class Answer(Publications, Shown):
         return notes | {n: derived_words(one) for n, one in self._columns.items() if "of" in one}
 
     @property
-    def key_labels(self) -> dict[str, Mapping[Any, str]]:
+    def key_labels(self) -> dict[str, Mapping[object, str]]:
         """The labels of the values of grouping columns, by name, where the file has some."""
         declared = self._declared
         if declared is None:
@@ -436,7 +436,7 @@ class Answer(Publications, Shown):
         """The aggregates, by label."""
         return tuple(self._columns)
 
-    def column(self, label: str) -> dict[str, Any]:
+    def column(self, label: str) -> dict[str, list[Released]]:
         """Return value, standard_error, low and high of a label, each a list over the groups.
 
         Args:
@@ -447,7 +447,7 @@ class Answer(Publications, Shown):
         """
         if label not in self._columns:
             raise UsageError(f"there is no answer {label!r}; {did_you_mean(label, self._columns)}")
-        column: dict[str, Any] = self._columns[label]
+        column: dict[str, list[Released]] = self._columns[label]
         return column
 
     def value(self, label: str, *key: object) -> Released:
@@ -460,8 +460,7 @@ class Answer(Publications, Shown):
         Raises:
             UsageError: no such label or group.
         """
-        value: Released = self.column(label)["value"][self._index_of(key)]
-        return value
+        return self.column(label)["value"][self._index_of(key)]
 
     def interval(self, label: str, *key: object) -> tuple[Released, Released]:
         """Return the 95% interval of a label, which covers in 95 of 100 releases.
@@ -520,7 +519,7 @@ class Answer(Publications, Shown):
         """Whether partition selection chose the groups: those below its threshold are not shown."""
         return bool(self.by) and self._query.get("keys") is None
 
-    def facts(self) -> Mapping[str, Any]:
+    def facts(self) -> Mapping[str, object]:
         """Return the data set, the privacy loss and unit, and the certificate, as plain JSON."""
         body: Any = self.certificate.body
         loss = {name: part for name, part in self.cost.to_json().items() if name != "parts"}
