@@ -71,7 +71,7 @@ def save(name: DatasetName, body: SaveBody, caller: _Asker, state: StateOf) -> S
     return _reply(made, hosted, caller)
 
 
-@router.delete("/v1/datasets/{name}/saved/{saved}", status_code=204)
+@router.delete("/v1/datasets/{name}/saved/{saved}", status_code=204, response_model=None)
 def delete(name: DatasetName, saved: SavedName, caller: _Asker, state: StateOf) -> None:
     """Delete a saved question."""
     state.saved.delete(state.datasets.of(name), caller, saved)
