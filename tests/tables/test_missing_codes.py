@@ -279,7 +279,7 @@ def test_codes_are_part_of_the_question_that_reads_the_column(table):
     assert key(asked(table, missing={"site": ["refused"]})) == keys[0]
     assert key(asked(table, missing={})) == keys[0]
     # the same codes are the same question, however they are written
-    for same in ([-9, 99], (99.0, -9), [99, -9, Decimal("99")], [[99, 99], -9]):
+    for same in ([-9, 99], {99.0, -9}, [99, -9, Decimal("99")], [[99, 99], -9]):
         assert key(asked(table, missing={"age": same, "site": "x"})) == keys[2]
 
 
@@ -418,3 +418,20 @@ def test_check_asks_about_values_that_look_like_codes(tmp_path):
 def test_a_table_that_is_open_takes_no_more_codes(table):
     with open_source(table) as source, pytest.raises(UsageError, match="this one is open"):
         open_source(source, missing={"age": [9]})
+
+
+def test_a_pair_in_parentheses_alone_is_refused():
+    """It would be two codes, and is written as a range is."""
+    with pytest.raises(UsageError, match=r"\[\(-9, -1\)\] is a range"):
+        missing_codes({"income": (-9, -1)})
+
+
+def test_a_time_with_codes_is_not_counted_over_time(tmp_path):
+    (tmp_path / "a.csv").write_text("day,x\n2024-01-01,1\n1900-01-01,2\n")
+    codes = {"day": ["1900-01-01"], "x": [9]}
+    session = tc.Session(
+        tmp_path / "a.csv", tc.one_row_each, tc.epsilon(9), tc.in_memory,
+        types={"day": "date"}, missing=codes,
+    )  # fmt: skip
+    with pytest.raises(UsageError, match="codes for missing values are declared of 'day'"):
+        session.count_over_time("day", start="2024-01-01", every="1d", periods=3, epsilon=1)

@@ -182,10 +182,13 @@ class AuditLog:
     ) -> list[AuditEvent]:
         with self._transaction(connection) as run:
             events = _appended(run, bodies)
+            nested = run.in_nested_transaction()
         for event in events:
-            # The event before: it is there for certain, this one once its transaction ended.
-            before: dict[str, Any] = {"after": event.sequence - 1, "hash": event.previous}
-            log("audit", action=event.action, outcome=event.outcome, **before)
+            # What is noted is there for certain: the event before each where their transaction is
+            # over, else that before it; none where others of it may have come before.
+            first = event if connection is None else events[0]
+            before: dict[str, Any] = {"after": first.sequence - 1, "hash": first.previous}
+            log("audit", action=event.action, outcome=event.outcome, **({} if nested else before))
         return events
 
     @contextmanager

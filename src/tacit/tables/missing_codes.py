@@ -63,6 +63,10 @@ def missing_codes(given: Any) -> Codes:
     for column, values in given.items():
         if not isinstance(column, str):
             raise UsageError(f"missing= names codes by column, as in {_LIKE}")
+        if isinstance(values, tuple) and len(values) == 2:  # two codes, or a range?
+            raise UsageError(
+                f"missing= of {column!r} is a list: [(-9, -1)] is a range, and [-9, -1] two codes"
+            )
         listed = list(values) if _is_list(values) else [values]
         if not listed:
             raise UsageError(f"missing= has no code for {column!r}: give one, or leave it out")

@@ -656,6 +656,12 @@ class Question(QuestionBase, Priced):
         """
         require_rows(self._query)
         line = Timeline.of(self._table.source.schema, column, start, every, periods)
+        if column in self._query.reading.missing:  # the key of a count over time leaves them out
+            raise UsageError(
+                f"codes for missing values are declared of {column!r}, which holds the times: a "
+                "count over time that goes on would not notice that they changed. Make them "
+                "missing in the table, or count by another column"
+            )
         wait = 0 if grace is None else span(grace, line.reads, "grace")
         paid = request_of(self._ledger.kind, epsilon, None, rho)
         arguments = (self._table, self._ledger, self._query, line, paid)

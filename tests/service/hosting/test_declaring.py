@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -247,6 +248,32 @@ def test_what_a_curator_declared_is_declared_anew(client: Client) -> None:
     assert "hosting.approval" in event.details["changes"]
     later = put(client, curator, replaces=1)
     assert (later.status_code, later.json()["error"]["code"]) == (409, "conflict")
+
+
+def test_released_numbers_stay_in_their_groups_when_keys_are_declared_anew(client: Client) -> None:
+    curator = client.token("curator")
+    sql = "select site, count(*) as n from visits group by site"
+    assert put(client, curator, tables=columns(site={"keys": ["a", "b", "c"]})).status_code == 201
+    asked = {"questions": [{"sql": sql}, {"sql": COUNT["sql"]}], "epsilon": "1/2"}
+    plan = client.post(f"{HERE}/plans", json=asked, token=curator).json()["href"]
+    one = {"sql": sql, "epsilon": "1/2"}
+    single = client.post(f"{HERE}/releases", json=one, token=curator).json()["href"]
+    before = [client.get(f"{at}?wait=30", token=curator).json() for at in (plan, single)]
+    assert [each["state"] for each in before] == ["done", "done"]
+    anew = {"tables": columns(site={"keys": ["c", "b", "a"]}), "hosting": {"latency": 60}}
+    assert put(client, curator, replaces=1, **anew).status_code == 200
+    assert client.post(f"{HERE}/releases", json=one, token=curator).status_code == 202
+    time.sleep(0.5)  # its answer is in the ledger, and its tick in a minute
+    after = [client.get(at, token=curator).json() for at in (plan, single)]
+    assert after[1]["answer"] == before[1]["answer"]
+    assert len(after[0]["answers"]) == 1  # as it was released: one answer to all
+    (released,) = after[0]["answers"]
+    values = {
+        tuple(k): v for k, v in zip(released["keys"], released["columns"][0]["value"], strict=True)
+    }
+    first = before[0]["answers"][0]
+    stood = {tuple(k): v for k, v in zip(first["keys"], first["columns"][0]["value"], strict=True)}
+    assert values == stood or set(values) != set(stood)
 
 
 @pytest.mark.full

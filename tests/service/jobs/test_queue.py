@@ -724,3 +724,27 @@ def test_many_outcomes_are_reported_together(queue: Queue, clock: Clock) -> None
     clock.now += 2
     assert [len(jobs) for _, jobs in queue.newly_visible()] == [100, 30]
     assert list(queue.newly_visible()) == []
+
+
+def test_who_finds_that_another_process_was_first_reports_nothing(tmp_path: Path) -> None:
+    with Database(f"sqlite:///{tmp_path}/service.db") as database:
+        database.create()
+        clock = Clock()
+        one, other = Queue(database, clock), Queue(database, clock)
+        add(one)
+        claimed = one.claim("w")
+        assert claimed is not None
+        one.finish(claimed, DONE)
+        clock.now += 2
+        scalar = other._database.scalar
+
+        def late(*query: Any, **values: Any) -> Any:
+            due = scalar(*query, **values)
+            assert [len(jobs) for _, jobs in one.newly_visible()] == ([] if due is None else [1])
+            return due
+
+        other._database = type(
+            "Late", (), {"scalar": staticmethod(late), "begin": database.begin}
+        )()  # type: ignore[assignment]
+        one._database = database
+        assert list(other.newly_visible()) == []

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from tacit.service.access import Caller, UserRequest, request_columns, request_values
 from tacit.service.database import Database, metadata
-from tacit.service.hosting.ask import Ask
+from tacit.service.hosting.ask import Ask, words_of
 from tacit.service.hosting.datasets import Hosted
 from tacit.service.problem import Problem
 
@@ -26,6 +26,7 @@ _saved = sa.Table(
     *request_columns(index=True),
     sa.Column("title", sa.String(200), nullable=False),
     sa.Column("body", sa.Text, nullable=False),
+    sa.Column("words", sa.Text, nullable=False),
 )
 
 
@@ -35,6 +36,7 @@ class Saved(UserRequest):
     dataset: str
     title: str
     body: str  # the request, as JSON
+    words: str  # the question, when it was saved: to plan all again takes long for a list
 
     @property
     def ask(self) -> Ask:
@@ -57,15 +59,19 @@ class SavedQuestions:
             UsageError: it cannot be asked.
             Problem: the caller has too many.
         """
-        ask.asked(hosted, caller)
+        words = words_of(ask.asked(hosted, caller), ask.tag)
         values: dict[str, Any] = {
             "id": secrets.token_hex(16),
             "dataset": hosted.name,
             "title": title,
             "body": json.dumps(ask.to_json(), sort_keys=True),
+            "words": words.replace("\0", "\ufffd"),  # PostgreSQL stores no NUL
             **request_values(caller, self._clock()),
         }
-        count = sa.select(sa.func.count()).where(_of(hosted.name, caller))
+        mine = _of(hosted.name, caller)
+        if hosted.owner.per_team:  # two people of one name in two teams are two
+            mine = sa.and_(mine, _saved.c.team.is_not_distinct_from(caller.team))
+        count = sa.select(sa.func.count()).where(mine)
         with self._database.begin(lock="saved") as run:
             if run.execute(count).scalar_one() >= MAX_SAVED:
                 raise Problem("too_many", f"{MAX_SAVED} questions are saved", "delete some")

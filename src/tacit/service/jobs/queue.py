@@ -388,6 +388,8 @@ class Queue:
             with self.transaction() as run:
                 rows = run.execute(_DUE, {"now": self._clock()}).mappings()
                 jobs = [Job(**row) for row in rows]
+                if not jobs:  # another process was first
+                    return
                 names = [job.id for job in jobs]
                 run.execute(_jobs.update().where(_jobs.c.id.in_(names)).values(reported=True))
                 yield run, jobs

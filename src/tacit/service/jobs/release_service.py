@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -49,6 +50,7 @@ from tacit.tables.release.release import QueryCharge
 
 MAX_RELEASES = 500  # from this many releases, the latest, answers of a caller may follow
 MAX_RECORDS = 1_000  # this many answers that follow from it the ledger notes next to a charge
+_LONGEST_BATCH = 10.0  # seconds after which the rest of a batch is refused
 _MAX_ADDED = 32  # jobs added in one transaction: others of the database wait for its end
 _CALLERS = 32  # callers whose releases are cached in a process
 _NUMBERS = 200_000  # maximum numbers in the cached releases of a caller
@@ -327,12 +329,25 @@ class ReleaseService:
     def _add_together(self, items: list[_New]) -> list[Job | BaseException]:
         """Add the jobs that several threads wait for, in one transaction: each is there or not."""
         results: list[Job | BaseException] = []
+        end = time.monotonic() + _LONGEST_BATCH
         with self.queue.transaction() as run:
             for new in items:
+                if time.monotonic() > end:
+                    busy = "a ledger does not answer in time"
+                    results.append(Problem("unavailable", busy, "try again in a minute"))
+                    continue
                 try:
                     with run.begin_nested():
                         job = self._add_one(run, new)
                     results.append(job)
+                except exc.DataError:  # of this one alone, before it was paid: PostgreSQL's, of NUL
+                    results.append(
+                        Problem(
+                            "invalid_request",
+                            "the question has a text that the service cannot store",
+                            "leave out the character NUL",
+                        )
+                    )
                 except exc.SQLAlchemyError as error:
                     if not isinstance(error, exc.IntegrityError):
                         raise  # of the database, and so of all
@@ -436,9 +451,9 @@ class ReleaseService:
             except UsageError:  # the data set was declared again: it stays as it was
                 return Answer.free(free)
         try:
-            question, price = self._question(job, hosted)
+            question, price, _ = self._unchanged(job, hosted)
             released = recorded_answer(question, **price)
-        except UsageError:  # the data set was declared again: the answer stays as released
+        except (UsageError, Problem):  # declared again: the answer stays as released
             released = None
         if released is None:
             ledger = hosted.ledger(job.team)
@@ -455,11 +470,13 @@ class ReleaseService:
         if not ask.is_plan:
             return None
         released = self.answer(job)
+        hosted = self._hosted(job.dataset)
         try:
-            plan = ask.asked(self._hosted(job.dataset), requester_of(job))
+            self._unchanged(job, hosted)  # else it would be arranged by another plan
+            plan = ask.asked(hosted, requester_of(job))
             assert isinstance(plan, QuestionPlan)
             return answers_of(plan, released)
-        except (UsageError, LookupError):  # the data set was declared again: as it was released
+        except (UsageError, Problem):  # declared again: as it was released
             return [released]
 
     def _unchanged(

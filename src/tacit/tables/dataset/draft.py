@@ -186,7 +186,9 @@ _EXPLAINED = {
 #   250.0 and 250.00 one float.
 # bounds: the least and greatest number that is possible, from knowledge of the subject, never from
 #   the data: a bound that is read off the data reveals a person.  Values beyond are clamped.
-# keys: all categories that are possible, whether or not anybody has them.
+# keys: all categories that are possible, whether or not anybody has them; or "labels", the values
+#   that have a label in the file, if its labels are those of the questionnaire: never if they were
+#   made of the data, as encode does in Stata.
 # Remove what you do not need: a column without bounds or keys can still be asked with its own.""",
 }
 
@@ -263,8 +265,8 @@ def _column(column: Column, is_labelled: bool = False) -> dict[str, Any]:
     known: dict[str, Any] = {"kind": column.kind} if column.kind not in ("missing", "other") else {}
     if _PERSON.fullmatch(column.name):
         return known
-    if is_labelled:  # a code, whose values the file lists
-        return {**known, "keys": "labels"}
+    if is_labelled:  # a person decides whether its labels are those of the questionnaire
+        return {**known, "keys": "?"}
     if column.kind in _NUMBERS:
         return {**known, "bounds": "?"}
     return {**known, "keys": "?"} if column.kind == "text" else known

@@ -65,7 +65,7 @@ def per_person_question(
         for label, a in bounded
         if a.lower is not None and a.upper is not None
     }
-    return replace(people, inner=inner), replace(declared, bounds=known, keys={})
+    return replace(people, inner=inner), replace(declared, bounds=known, keys={}, labels={})
 
 
 def _bounded(aggregate: TableStatistic, query: Query, declared: Declared) -> TableStatistic:

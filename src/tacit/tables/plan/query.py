@@ -499,6 +499,11 @@ class Declared:
         listed = query.keys if released is None else released
         for index, name in enumerate(query.by):
             known_labels = self.labels.get(name, {})
+            if query.keys is not None and self.table is not None:
+                # Who asks of a data set learns the labels of its declared keys alone: labels may be
+                # made of the data (Stata's encode), and listing numbers would show them all.
+                own = set(self.keys.get(name, ()))
+                known_labels = {key: one for key, one in known_labels.items() if key in own}
             keys = dict.fromkeys(key[index] for key in listed or ())
             named = [[key, known_labels[key]] for key in keys if key in known_labels]
             if query.keys is not None and known_labels and set(keys) == set(known_labels):

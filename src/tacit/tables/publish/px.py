@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+import textwrap
 from collections.abc import Iterable
 from decimal import Decimal
 
@@ -32,6 +33,7 @@ def px(cube: Cube, *, time: str | None = None) -> str:
     released = cube.facts.get("released")
     numbers = [[_number(n) for n in cell.numbers] for cell in cube.cells]
     decimals = max((_decimals(text) for line in numbers for text in line if text), default=0)
+    title = textwrap.shorten(cube.title, _LONGEST, placeholder=" ...")
     lines = [
         'CHARSET="ANSI";',
         'AXIS-VERSION="2013";',
@@ -43,9 +45,9 @@ def px(cube: Cube, *, time: str | None = None) -> str:
         'MATRIX="tacit";',
         'SUBJECT-CODE="tacit";',
         _keyword("SUBJECT-AREA", [str(cube.facts.get("dataset", "statistics"))]),
-        _keyword("CONTENTS", [cube.title]),
+        _keyword("CONTENTS", [title]),
         _keyword("UNITS", ["number"]),
-        _keyword("TITLE", [cube.title]),
+        _keyword("TITLE", [title]),
         _keyword("STUB", [one.name for one in rows]),
         _keyword("HEADING", [heading.name]),
     ]
@@ -53,7 +55,8 @@ def px(cube: Cube, *, time: str | None = None) -> str:
         name = _text(one.name)
         shown = distinct_labels([_text(label) for label in one.labels], one.codes)
         lines.append(_keyword(f'VALUES("{name}")', shown))
-        lines.append(_keyword(f'CODES("{name}")', one.codes))
+        own = distinct_labels([_text(code) for code in one.codes], one.codes)
+        lines.append(_keyword(f'CODES("{name}")', own))
     times = time_dimensions(cube, time)
     lines += [_timeval(one) for one in rows if one.name in times and _timeval(one)]
     lines += ['DATASYMBOL1="not available";', 'DATASYMBOL2="suppressed to protect people";']

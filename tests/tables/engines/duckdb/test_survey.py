@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ import tacit as tc
 from support.tables.column_questions import answers
 from tacit.errors import DataSourceError, UsageError
 from tacit.expressions.expression import col
+from tacit.tables.engines.duckdb import survey
 from tacit.tables.open_source import open_source
 from tacit.tables.privacy_unit import OneRowEach
 from tacit.tables.query.integer_query import IntegerQuery
@@ -267,6 +269,27 @@ def test_times_that_are_far_are_missing_and_raise_nothing(tmp_path):
     ]
 
 
+def test_the_farthest_times_warn_of_nothing(tmp_path):
+    # A warning tells of one cell, and is an error to those who make it one.
+    far = [np.finfo(float).max, -np.finfo(float).max, 1e300, np.inf, -np.inf, 1.0]
+    frame = pd.DataFrame({"day": far, "moment": far})
+    file = tmp_path / "a.sav"
+    formats = {"day": "DATE11", "moment": "DATETIME20.2"}
+    pyreadstat.write_sav(frame, file, variable_format=formats)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with open_source(file) as source:
+            rows = source.engine.rows(f"select * from {source.relation} as t")
+    assert rows == [(None, None)] * 5 + [(DAY(1582, 10, 14), TIME(1582, 10, 14, 0, 0, 1))]
+
+
+def test_an_encoding_that_python_does_not_know_is_refused_when_the_file_is_opened():
+    assert survey._known_encoding("a.sav", "WINDOWS-936") == "gbk"
+    assert survey._known_encoding("a.sav", "BIG-5") == "big5"
+    with pytest.raises(DataSourceError, match=r"'EUC-TW'.*UTF-8"):
+        survey._known_encoding("a.sas7bdat", "EUC-TW")
+
+
 def test_text_of_an_old_file_is_read_in_its_encoding(tmp_path):
     frame = pd.DataFrame({"s": ["é", "a"]})
     frame.to_stata(tmp_path / "a.dta", write_index=False, version=114)
@@ -355,6 +378,36 @@ def test_labels_of_keys_that_are_not_public_are_those_released(tmp_path):
     assert answer.certificate.body["declared"] == {"x": {"labels": [[1, "person 1"]]}}
 
 
+def test_who_lists_numbers_of_a_data_set_learns_no_label_of_them(tmp_path):
+    # labels may have been made of the data: a list of numbers would show them all, at no price
+    labels = {float(code): f"person {code}" for code in range(1, 50)}
+    frame = pd.DataFrame({"x": [1.0] * 50, "y": [1.0] * 50})
+    values = {"x": labels, "y": labels}
+    pyreadstat.write_dta(frame, tmp_path / "a.dta", variable_value_labels=values)
+    (tmp_path / "d.toml").write_text(
+        'name = "d"\nunit = "row"\nbudget = { epsilon = 9 }\n[tables.t]\npath = "a.dta"\n'
+        "[tables.t.columns]\nx = { keys = [1, 2] }\n"
+    )
+    with tc.open(tmp_path / "d.toml") as session:
+        for column, shown in (("x", {1: "person 1", 2: "person 2"}), ("y", {})):
+            question = session.group_by(column, keys=range(1, 50)).agg(n=tc.count())
+            assert "person 3" not in str(question.preview(epsilon="1e-6"))
+            answer = question.release(epsilon="1e-6")
+            assert answer.key_labels == ({column: shown} if shown else {})
+            assert "person 3" not in answer.certificate.to_json()
+
+
+def test_what_people_are_aggregated_to_has_not_the_labels_of_a_column(tmp_path):
+    with tc.Session(
+        labelled(tmp_path), tc.unit("region", rows=2), tc.epsilon(9), tc.in_memory
+    ) as s:
+        people = s.per_person(sex=tc.count())
+        answer = people.group_by("sex", keys=[1, 2]).agg(n=tc.count()).release(epsilon=1)
+        assert answer.key_labels == {}
+        with pytest.raises(UsageError, match="labels"):
+            people.group_by("sex", keys="labels")
+
+
 def test_a_declaration_takes_keys_from_labels(tmp_path):
     labelled(tmp_path)
     (tmp_path / "d.toml").write_text(
@@ -387,7 +440,8 @@ def test_the_command_line(tmp_path):
     labelled(tmp_path)
     drafted = tacit("init", "survey.sav", "--out", "d.toml", cwd=tmp_path)
     text = (tmp_path / "d.toml").read_text()
-    assert 'sex = { kind = "float", keys = "labels" }' in text, drafted + text
+    assert 'sex = { kind = "float", keys = "?" }' in text, drafted + text
+    assert "encode" in text  # why a person decides
     checked = tacit("check", "survey.sav", cwd=tmp_path)
     assert "200 rows" in checked
     released = tacit(
@@ -408,6 +462,7 @@ def memory(code: str, *args: object) -> tuple[float, float]:
 import sys, time
 import duckdb, numpy, pandas, pyarrow, pyreadstat
 import tacit as tc
+from tacit.tables.engines.duckdb import survey
 from tacit.tables.open_source import open_source
 def peak():
     return int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0])

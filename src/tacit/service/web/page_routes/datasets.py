@@ -283,7 +283,10 @@ def _saved_rows(name: str, caller: Caller, state: ServiceState) -> list[dict[str
     for item in saved.saved(name, caller, state).items:
         many = "questions" in item.request
         members = item.request["questions"] if many else [item.request]
-        sql = all("sql" in one for one in members)
+        # A form has fields for these alone: what it left out would be another question.
+        known = {"sql", "questions", "epsilon", "delta", "rho", "tag", "least"}
+        sql = all("sql" in one for one in members) and known.issuperset(item.request)
+        sql = sql and not any(isinstance(item.request.get(n), dict) for n in ("epsilon", "rho"))
         form = f"{home_of(name)}/{'plan' if many else 'ask'}?saved={item.id}" if sql else None
         row = {"id": item.id, "title": item.title, "question": item.question, "form": form}
         rows.append(row)

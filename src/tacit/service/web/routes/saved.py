@@ -8,10 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path
 from pydantic import Field
 
-from tacit.errors import TacitError
 from tacit.service.access import Caller
-from tacit.service.hosting.ask import words_of
-from tacit.service.hosting.datasets import Hosted
 from tacit.service.hosting.saved import Saved
 from tacit.service.web.routing import (
     AskBody,
@@ -40,7 +37,7 @@ class SaveBody(Body):
 
 
 class SavedReply(ReplyModel):
-    """A saved question; `question` is empty where the data set can no longer be asked it."""
+    """A saved question; `question` has its words, as of when it was saved."""
 
     id: str
     title: str
@@ -60,7 +57,7 @@ def saved(name: DatasetName, caller: _Asker, state: StateOf) -> SavedList:
     """List the questions that the caller saved; no one else sees them."""
     hosted = state.datasets.of(name)
     items = state.saved.listed(hosted, caller)
-    return SavedList(items=[_reply(one, hosted, caller) for one in items])
+    return SavedList(items=[_reply(one) for one in items])
 
 
 @router.post("/v1/datasets/{name}/saved", status_code=201)
@@ -68,7 +65,7 @@ def save(name: DatasetName, body: SaveBody, caller: _Asker, state: StateOf) -> S
     """Save a question or a plan, with or without a price; nothing is spent."""
     hosted = state.datasets.of(name)
     made = state.saved.add(hosted, caller, body.title.strip(), ask_of(body.request, state))
-    return _reply(made, hosted, caller)
+    return _reply(made)
 
 
 @router.delete("/v1/datasets/{name}/saved/{saved}", status_code=204, response_model=None)
@@ -77,15 +74,11 @@ def delete(name: DatasetName, saved: SavedName, caller: _Asker, state: StateOf) 
     state.saved.delete(state.datasets.of(name), caller, saved)
 
 
-def _reply(one: Saved, hosted: Hosted, caller: Caller) -> SavedReply:
-    try:
-        words = words_of(one.ask.asked(hosted, caller), one.ask.tag)
-    except TacitError:  # the data set was declared again
-        words = ""
+def _reply(one: Saved) -> SavedReply:
     return SavedReply(
         id=one.id,
         title=one.title,
         saved_at=one.asked_at,
-        question=words,
+        question=one.words,
         request=json.loads(one.body),
     )

@@ -308,7 +308,7 @@ class DuckEngine:
         self._checks: list[Callable[[], None]] = []
         self._is_dry_run = False
         self._shape = ""
-        self.owns_rows = False
+        self._owns_rows = self._reads_in_place = False
         self._ends_soon = False
         self._registered = itertools.count(1)
         self._repairs: dict[str, list[Callable[[], None]]] = {}
@@ -407,7 +407,16 @@ class DuckEngine:
         """Import rows by this action at the first query, and not before."""
         # An action that fails is retried by the next query.
         self._pending.append(action)
-        self.owns_rows = True
+        self._owns_rows = True
+
+    def read_in_place(self) -> None:
+        """Note that rows are read where others may change them."""
+        self._reads_in_place = True
+
+    @property
+    def owns_rows(self) -> bool:
+        """True if the rows cannot change: they are in memory, or in tables of its own."""
+        return self._owns_rows and not self._reads_in_place and not self.closed
 
     def before_each(self, check: Callable[[], None]) -> None:
         """Run a check before each query that may open files: one that raises ends the query."""
@@ -500,7 +509,7 @@ class DuckEngine:
         # shape: what it is, with its columns and their types: a query that is planned for one table
         #   of a shape and a name is so for every other.
         self._shape = shape
-        self.owns_rows = True
+        self._owns_rows = True
 
     def reading(self) -> contextlib.AbstractContextManager[object]:
         """Return an empty block: each query of the plan bounds people on its own."""
@@ -540,7 +549,6 @@ class DuckEngine:
 
     def close(self) -> None:
         """Close the connection and remove the private folder."""
-        self.owns_rows = False
         self._close()
 
     @property

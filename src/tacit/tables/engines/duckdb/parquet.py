@@ -577,6 +577,7 @@ _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 
 def open_parquet(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[str, Schema]:
     """Return the relation that the files are together, and its columns; no row is read."""
+    engine.read_in_place()
     if is_remote(path):
         return _open_remote(path, files, engine)
     _check_footers(files, engine)

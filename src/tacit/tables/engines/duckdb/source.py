@@ -478,6 +478,7 @@ def _source_named(
     table: str, engine: DuckEngine, database: str = "", confined: str | None = None
 ) -> tuple[str, Schema]:
     """Return the relation of a table or view of the database in use, and its columns."""
+    engine.read_in_place()
     # DuckDB makes the statistics of its own tables, and they cover all values.  A view may read
     # files, and so may a table of another kind of database.
     known = [

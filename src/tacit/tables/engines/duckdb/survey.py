@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import math
 import os
@@ -189,7 +190,7 @@ def _encoding(path: str, meta: Any, kind: str, given: str | None) -> str:
     if kind == "spss_portable":
         return ""  # read by the table of characters in the file
     if given or meta.file_encoding:
-        return given or str(meta.file_encoding)
+        return _known_encoding(path, given or str(meta.file_encoding))
     with open(path, "rb") as file:
         head = file.read(40)
     release = re.match(rb"<stata_dta><header><release>(\d+)", head)
@@ -197,6 +198,20 @@ def _encoding(path: str, meta: Any, kind: str, given: str | None) -> str:
     if (release and int(release[1]) < 118) or (not release and old):
         return "cp1252"
     return "utf-8"
+
+
+def _known_encoding(path: str, name: str) -> str:
+    """Return the codec of an encoding by the name that pyreadstat gives it."""
+    # Where there is none every cell beyond ASCII would be missing without a word.
+    plain = re.sub(r"(?i)^windows-(\d+)$", r"cp\1", "big5" if name.upper() == "BIG-5" else name)
+    try:
+        return codecs.lookup(plain).name
+    except LookupError:
+        pass
+    raise DataSourceError(
+        f"the text of {path} is in the encoding {name!r}, which Python does not know: save the "
+        "file again in Unicode (UTF-8) in the program that wrote it"
+    )
 
 
 def _column(name: str, meta: Any, kind: str) -> SurveyColumn:
@@ -370,6 +385,7 @@ def _array(values: list[Any], column: SurveyColumn, file: SurveyFile) -> Any:
         return pa.array(days.astype(np.int32), mask=~known).cast(kind)
     for low, high in column.missing_ticks:
         known &= ~((numbers >= low) & (numbers <= high))
+    known &= np.abs(numbers) < 2.0**53  # beyond every calendar, where what follows would overflow
     # in days and the rest of a day: a product of seconds and 10^6 would be rounded
     numbers = np.where(known, numbers, 0)
     days = np.floor(numbers / column.ticks)
