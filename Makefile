@@ -110,7 +110,7 @@ test-slow: $(ENGINES_READY)
 	$(PYTEST) -n $(WORKERS) --dist loadgroup -m "slow or hypothesis" --hypothesis-profile=random
 
 test-pythons: $(TEST_READY)
-	START_LIMIT=7200 .ci/pythons
+	.ci/pythons
 
 bench: $(BENCH_READY)
 	@set -e; for file in $(filter-out %/local_peers.py,$(wildcard benchmarks/[a-z]*.py)); do \

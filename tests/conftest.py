@@ -7,12 +7,14 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+import numpy  # noqa: F401 - Hypothesis registers its generator too
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -22,21 +24,24 @@ from support.servers.spark_session import LocalSpark
 from support.servers.spark_session import missing as missing_of_spark
 
 # How fast a machine is decides nothing.  Examples are the same in every run, except in the slow
-# tests, where they are drawn anew; the fast tests try a tenth of them.
+# tests, where they are drawn anew; the full ones try half as many, the fast ones a tenth.
 STEADY: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("fast", derandomize=True, max_examples=10, **STEADY)
-settings.register_profile("full", derandomize=True, max_examples=100, **STEADY)
+settings.register_profile("full", derandomize=True, max_examples=50, **STEADY)
 settings.register_profile("random", max_examples=100, print_blob=True, **STEADY)
 settings.load_profile("full")
 
 SERVERS = {"postgres_server": "postgres", "local_spark": "spark"}
 """What starts a server, and the group of tests that share it in one process."""
 
-MANY = 4
-"""Cases of a test above which the fast tests run a quarter of them."""
+MANY, VERY_MANY = 4, 16
+"""Cases of a test above which the fast tests run a quarter of them, and an eighth."""
 
 LONGEST_ID = 60
 """Characters of a text that names a case of a test; a case may be a body of megabytes."""
+
+SEVERAL = 30
+"""Tests of a file that a process takes at once in the full run; about half of them are of it."""
 
 MEMORY = Path("/dev/shm")
 """Where files are in memory: a commit of a ledger there does not wait for a disk."""
@@ -105,52 +110,84 @@ def spark(request: pytest.FixtureRequest, local_spark: LocalSpark) -> Any:
 
 def pytest_collection() -> None:
     """What is collected here stays: to look for garbage meanwhile costs seconds and finds none."""
+    # Before there is much to look through, Hypothesis registers the generators that it seeds.  It
+    # looks for references to each, and warns where it sees none; since Python 3.14 the only one
+    # is in a dict which it does not see once that is frozen.
+    first_example()
     gc.disable()
 
 
 @given(st.none())
 @settings(max_examples=1, database=None)
 def first_example(_: None) -> None:
-    """Have Hypothesis make and register the generator of this thread."""
+    """Have Hypothesis make and register the generator of this thread, and that of NumPy."""
 
 
 def pytest_collection_finish() -> None:
     """From here on look for garbage, but not among the tests themselves."""
-    # Hypothesis looks for references to the generator that it registers, and warns where it sees
-    # none; since Python 3.14 the only one is in a dict which it does not see once that is frozen.
-    first_example()
     gc.freeze()
     gc.enable()
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test that asks for a server is one of the full run, and shares it with its like.
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Generator[None, list[Any], list[Any]]:
+    """Leave out the search for examples where there are none."""
+    collected = yield
+    if file_path.suffix == ".py" and b">>>" not in file_path.read_bytes():
+        return [one for one in collected if not isinstance(one, DoctestModule)]
+    return collected
 
-    Of a test that is marked ``few(n)`` so are all cases but every n-th, and of a test with many
-    cases three in four.
+
+@pytest.hookimpl(wrapper=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> Generator[None, None, None]:
+    """Mark the cases of a test that only the full run has, and do not make them in the fast one.
+
+    Of a test that is marked ``few(n)`` these are all cases but every n-th, of one with more than
+    four cases three in four, and of one with more than sixteen seven in eight.
     """
-    seen: Counter[str] = Counter()
-    cases = Counter(name_of(item) for item in items)
+    yield
+    cases, test = metafunc._calls, metafunc.definition
+    few = test.get_closest_marker("few")
+    for index, case in enumerate(cases):
+        if few:
+            left_out = index % few.args[0]
+        else:  # by the name, not by the index: of a product of parameters each value has its turn
+            share = 8 if len(cases) > VERY_MANY else 4 if len(cases) > MANY else 1
+            left_out = crc32(f"{test.nodeid}[{case.id}]".encode()) % share
+        if left_out:
+            case.marks.append(pytest.mark.full.mark)
+    if "not full" in test.config.option.markexpr:
+        # Two of three cases are full: to make items and deselect them takes seconds.
+        whole = test.get_closest_marker("full")
+        fast = [] if whole else [c for c in cases if all(mark.name != "full" for mark in c.marks)]
+        cases[:] = fast or cases[:1]  # pytest takes a test without cases for one without parameters
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A test that asks for a server is one of the full run, and shares it with its like."""
     for item in items:
-        if few := item.get_closest_marker("few"):
-            test = name_of(item)
-            if seen[test] % few.args[0]:
-                item.add_marker(pytest.mark.full)
-            seen[test] += 1
-        # By the name, not by the place: of a product of parameters each value has its turn.
-        elif cases[name_of(item)] > MANY and crc32(item.nodeid.encode()) % 4:
-            item.add_marker(pytest.mark.full)
         for fixture, group in SERVERS.items():
             if fixture in getattr(item, "fixturenames", ()) or engine_of(item) == group:
                 item.add_marker(pytest.mark.full)
                 if item.get_closest_marker("xdist_group") is None:
                     item.add_marker(pytest.mark.xdist_group(group))
+    if config.getoption("loadgroup", default=False):
+        take_several(items)
 
 
-def name_of(item: pytest.Item) -> str:
-    """The name of a test without its case."""
-    return item.nodeid.partition("[")[0]
+def take_several(items: list[pytest.Item]) -> None:
+    """Have a process take several tests of a file at once, but the slow ones.
+
+    One by one, every process starts what the file starts once, and for each test that ends the
+    scheduler looks through all that it gave away.  The largest groups are run first.
+    """
+    seen: Counter[str] = Counter()
+    for item in items:
+        if not (item.get_closest_marker("xdist_group") or item.get_closest_marker("slow")):
+            file = item.nodeid.partition("::")[0]
+            item.add_marker(pytest.mark.xdist_group(f"{item.path.stem} {seen[file] // SEVERAL}"))
+            seen[file] += 1
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:

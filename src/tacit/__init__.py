@@ -57,6 +57,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "propose_test_release": ("tacit.mechanisms.propose_test_release", "propose_test_release"),
     "quantile": ("tacit.tables", "quantile"),
     "ranges": ("tacit.tables.joint.statistics", "ranges"),
+    "ratio": ("tacit.tables.statistics.weights_and_ratios", "ratio"),
     "rho": ("tacit.accounting", "rho"),
     "sample_and_aggregate": ("tacit.mechanisms.sample_and_aggregate", "sample_and_aggregate"),
     "sensitivity": ("tacit.statistics", "sensitivity"),
@@ -71,6 +72,9 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "unit": ("tacit.tables", "unit"),
     "value_range": ("tacit.tables.statistics.value_range", "value_range"),
     "var": ("tacit.tables", "var"),
+    "weighted_count": ("tacit.tables.statistics.weights_and_ratios", "weighted_count"),
+    "weighted_mean": ("tacit.tables.statistics.weights_and_ratios", "weighted_mean"),
+    "weighted_sum": ("tacit.tables.statistics.weights_and_ratios", "weighted_sum"),
     "when": ("tacit.tables", "when"),
 }
 
@@ -174,6 +178,13 @@ _SUGGESTIONS = {
     **dict.fromkeys(("hist", "cut", "value_counts"), _BINS),
     **dict.fromkeys(("corr", "cor"), "tc.correlation('age', 'cost')"),
     **dict.fromkeys(("cov", "covar_samp"), "tc.covariance('age', 'cost')"),
+    **dict.fromkeys(("weight", "weights", "svytotal"), "tc.weighted_count('weight', 0, 50)"),
+    **dict.fromkeys(
+        ("weighted_avg", "weighted_average", "weighted_proportion", "wavg", "svymean"),
+        "tc.weighted_mean('age', 'weight'), of a column of true and false the proportion",
+    ),
+    "mode": "the most frequent of listed values is tc.top_k('site', 1, keys=[1, 2, 3])",
+    **dict.fromkeys(("svyratio", "rate"), "tc.ratio('cost', 'days', per=1000)"),
     "quantiles": "ask tc.percentiles('age', [25, 50, 75], 0, 100)",
 }
 
@@ -186,6 +197,8 @@ def __getattr__(name: str) -> Any:
     if name in _MOVED:
         return getattr(importlib.import_module("tacit.framework"), _MOVED[name])
     if name not in _PUBLIC:
+        if name.startswith("__"):  # looked for by programs, in vain and often
+            raise AttributeError(f"module 'tacit' has no attribute {name!r}")
         from tacit.calls import UnknownNameError
         from tacit.errors import did_you_mean
 

@@ -64,6 +64,10 @@ from tacit.tables.statistics.covariance_and_regression import linear_regression 
 from tacit.tables.statistics.quantiles import interquartile_range as interquartile_range
 from tacit.tables.statistics.top_k import top_k as top_k
 from tacit.tables.statistics.value_range import value_range as value_range
+from tacit.tables.statistics.weights_and_ratios import ratio as ratio
+from tacit.tables.statistics.weights_and_ratios import weighted_count as weighted_count
+from tacit.tables.statistics.weights_and_ratios import weighted_mean as weighted_mean
+from tacit.tables.statistics.weights_and_ratios import weighted_sum as weighted_sum
 
 __all__ = [
     "Certificate",
@@ -111,6 +115,7 @@ __all__ = [
     "propose_test_release",
     "quantile",
     "ranges",
+    "ratio",
     "rho",
     "sample_and_aggregate",
     "sensitivity",
@@ -128,6 +133,9 @@ __all__ = [
     "unit",
     "value_range",
     "var",
+    "weighted_count",
+    "weighted_mean",
+    "weighted_sum",
     "when",
     "workload",
 ]

@@ -103,7 +103,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "to_l2": ("tacit.transformations", "ToL2"),
     "to_l_infinity": ("tacit.transformations", "ToLInfinity"),
     "to_symmetric": ("tacit.transformations", "ToSymmetric"),
-    "top_code": ("tacit.transformations.top_code", "top_code"),
+    "top_code": ("tacit.transformations.rows", "top_code"),
     "total_variation": ("tacit.core", "total_variation"),
     "tree_counts": ("tacit.transformations", "TreeCounts"),
     "truncated_geometric": ("tacit.mechanisms", "TruncatedGeometric"),
@@ -118,6 +118,8 @@ __all__ = sorted(_PUBLIC)  # noqa: PLE0605
 
 def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
+        if name.startswith("__"):  # looked for by programs, in vain and often
+            raise AttributeError(f"module 'tacit.framework' has no attribute {name!r}")
         from tacit.calls import UnknownNameError
         from tacit.errors import did_you_mean
 

@@ -93,7 +93,7 @@ from tacit.transformations import ToSymmetric as to_symmetric
 from tacit.transformations import TreeCounts as tree_counts
 from tacit.transformations import as_transformation as as_transformation
 from tacit.transformations import consistent_tree as consistent_tree
-from tacit.transformations.top_code import top_code as top_code
+from tacit.transformations.rows import top_code as top_code
 
 __all__ = [
     "AbsoluteDistance",

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounting.ledger.ledger_edit import edit
+from support.threads import at_once
 from tacit.accounting import (
     Budget,
     create_ledger,
@@ -130,11 +131,7 @@ def test_threads_together_never_pass_the_total(monkeypatch):
             except BudgetError:
                 return
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, times=8)
     assert len(granted) == 100
     assert odometer.spent == epsilon(1)
 
@@ -489,11 +486,11 @@ def test_deltas_of_charges_share_their_half():
     assert spending.spent.delta == SPENDING_BUDGET.delta
     with pytest.raises(BudgetError):
         spending.require(small)
-    charged(spending, *[epsilon("1/100")] * 100)
+    charged(spending, *[epsilon("1/100")] * 20)
 
 
 def test_what_remains_is_the_largest_charge_that_fits():
-    spending = charged(Spending.begun(SPENDING_BUDGET), *[epsilon("1/40")] * 60)
+    spending = charged(Spending.begun(SPENDING_BUDGET), *[epsilon("1/40")] * 20)
     left = spending.remaining
     assert left.amount > Fraction(1, 40)
     charged(spending, Budget("approximate", left.amount, left.delta))

@@ -54,3 +54,30 @@ def tacit(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Don
         return Done(code, printed.out, printed.err)
 
     return typed
+
+
+ODD_PLAN = """
+unit = "row"
+[source]
+path = "odd.csv"
+delimiter = ";"
+header = ["age", "day"]
+null = ["-"]
+types = { day = "date" }
+date_format = "%d.%m.%Y"
+encoding = "latin-1"
+
+[[question]]
+answers = { n = { statistic = "count" } }
+where = "day >= '2024-01-01'"
+epsilon = 100000
+"""
+
+
+@pytest.fixture
+def odd(folder: Path) -> Path:
+    """A CSV file and its plan where nothing is as by default."""
+    text = "31;01.02.2024\n-;01.02.2024\nforty;03.02.2024\n50;31.12.2023\n\xe9;x\n"
+    (folder / "odd.csv").write_bytes(text.encode("latin-1"))
+    (folder / "plan.toml").write_text(ODD_PLAN)
+    return folder

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -324,6 +325,17 @@ def test_serve_what_is_refused(words: str, told: str, tacit) -> None:
     done = tacit(words)
     assert done.code == 2
     assert told in done.err
+
+
+@pytest.mark.parametrize("words", ["serve .", "serve --demo"])
+def test_a_port_in_use_is_named_before_anything_is_made(words: str, folder: Path, tacit) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = tacit(f"{words} --port {port}")
+    assert done.code == 2
+    assert f"port {port}: Address already in use; choose another" in done.err
+    assert not done.out  # no link, which would lead to another service
+    assert not (folder / "service.key").exists()
 
 
 def test_a_declaration_that_cannot_be_read_stops_it(folder: Path, tacit) -> None:

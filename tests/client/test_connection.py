@@ -11,8 +11,8 @@ import tacit as tc
 from support.clinic import DECLARED, make_clinic
 from support.service.server import served
 from tables.test_cell_axis import QUESTIONS, without_facts
+from tacit.client.connection import RemoteTable
 from tacit.client.remote_question import RemoteDataset, RemoteJob
-from tacit.client.remote_session import RemoteTable
 from tacit.client.transport import Transport
 from tacit.errors import (
     AccessError,
@@ -113,8 +113,11 @@ def test_what_follows_from_ones_own_releases_is_free(here, ada):
         lambda s: s.join("patients").agg(age=tc.mean("age")),
         lambda s: s.per_person(t=tc.sum("cost", 0, 5000)).agg(t=tc.mean("t")),
         lambda s: s.table("patients").agg(age=tc.median("age")),
+        lambda s: s.agg(
+            r=tc.ratio("cost", per=1000), m=tc.weighted_mean("cost", "site", {"site": (0, 5)})
+        ),
     ],
-    ids=["public", "people", "per person", "another table"],
+    ids=["public", "people", "per person", "another table", "weights"],
 )
 def test_questions_of_several_tables_and_of_people(ada, ask):
     answer = ask(ada).release(epsilon=1)

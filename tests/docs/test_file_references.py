@@ -9,7 +9,8 @@ from tacit.accounting import ledger_chain as hash_chain
 from tacit.cli.release import plan_file
 from tacit.tables.dataset import declaration, table
 from tacit.tables.dataset import table as column
-from tacit.tables.statistics.base import Options, statistics
+from tacit.tables.statistics.base import statistics
+from tacit.tables.statistics.method import Options
 
 DOCS = Path(__file__).parents[2] / "docs"
 CODE = re.compile(r"`([a-z]\w*)`")
@@ -41,7 +42,9 @@ def test_the_page_of_plans_has_every_statistic_with_its_fields() -> None:
     for row in re.findall(r"^\| (`[a-z].*?) \|(.*)\|$", told, flags=re.MULTILINE):
         names, fields = (tuple(CODE.findall(cell)) for cell in row)
         shown |= {} if names == ("statistic",) else dict.fromkeys(names, fields)
-    assert shown == {known.kind: known.fields for known in statistics(of_plans=True)}
+    assert shown == {
+        known.kind: (*known.fields, *known.optional) for known in statistics(of_plans=True)
+    }
     methods = {known.kind for known in statistics() if known.methods}
     sentence = told.partition("or an expression. ")[2]
     taking, _, options = sentence.partition("take a [method]")

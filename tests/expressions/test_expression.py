@@ -140,6 +140,7 @@ def visits(tmp_path):
     return path
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("types", [None, {"at": "timestamp", "day": "date"}])
 def test_times_of_a_file_are_released_and_verified(visits, types):
     budget = tc.epsilon(1000)

@@ -129,6 +129,7 @@ CALIBRATED: dict[str, Callable[[], Any]] = {
 STATISTICS = (
     *("count", "sum", "mean", "median", "var", "std", "min", "max"),
     *("interquartile_range", "trimmed_mean:0.25", "percentile:90", "var(ddof=1)"),
+    *("winsorized_mean:0.25", "range", "mad", "gini", "mode"),
 )
 DOMAINS: dict[str, Callable[[], Any]] = {
     "records": lambda: tc.Records([1, 2, 2, 2, 5, 5, 7, 8, 9, 9], size=6),

@@ -21,6 +21,7 @@ from .private import key_and_question, key_of_plan, key_over_time
 HERE = Path(__file__).parent
 COL = tc.col
 AGE, PAY = ("age", 0, 100), ("pay", "-1/2", 150)
+PAY_FROM_0 = ("pay", 0, 150)
 
 STATISTICS: dict[str, Any] = {
     "count": lambda: tc.count(),
@@ -52,6 +53,11 @@ STATISTICS: dict[str, Any] = {
     "linear_regression": lambda: tc.linear_regression(
         "pay", ["age", "site"], {"age": (0, 100), "pay": (0, 150), "site": (1, 5)}
     ),
+    "weighted_count": lambda: tc.weighted_count(*PAY_FROM_0),
+    "weighted_sum": lambda: tc.weighted_sum("age", "pay", {"age": (0, 100), "pay": (0, 150)}),
+    "weighted_mean": lambda: tc.weighted_mean("age", "pay", {"age": (-5, 100), "pay": (1, 150)}),
+    "ratio": lambda: tc.ratio("pay", "age", {"age": (0, 100), "pay": ("-1/2", 150)}),
+    "ratio to rows, per 1000": lambda: tc.ratio("pay", bounds={"pay": (0, 150)}, per=1000),
     "cdf": lambda: tc.cdf("age", [0, 20, 40, 100]),
     "ranges": lambda: tc.ranges("age", [0, 20, 40, 100]),
     "prefix_sums": lambda: tc.prefix_sums("age", [0, 20, 40, 100]),

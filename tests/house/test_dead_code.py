@@ -10,6 +10,7 @@ import pytest
 
 from house.import_graph import modules
 from tacit.audit.attack_suite.run import SYSTEMS
+from tacit.statistics.global_sensitivity import _MODULES
 
 KEPT = {
     "tacit.audit.attack_suite.run.OURS": "the systems that the tests attack",
@@ -19,9 +20,6 @@ KEPT = {
         for name in ("InstalledLibrary", "refuse_texts")
     },
     "tacit.mechanisms.worker_process.serve": "the worker's process runs it",
-    "tacit.statistics.quantiles.InterquartileRange": (
-        "the registry of statistics loads it by its name"
-    ),
     "tacit.sql.select.question_of": "a session, in the layer below, loads it by its name",
     "tacit.service.web.server.application": "each process of several loads it by its name",
     "tacit.tables.engines.csv.parse": "the definition that the reading of files is held to",
@@ -62,7 +60,8 @@ def defined(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
 @cache
 def asked() -> frozenset[tuple[str, str]]:
     """Return the names that a module imports, or reads from imported modules."""
-    names = set()
+    # a statistic is loaded by its name, from the table in which it is registered
+    names = {(f"tacit.statistics.{module}", name) for module, name in _MODULES.values()}
     for tree in trees().values():
         alias: dict[str, str] = {}
         for node in ast.walk(tree):

@@ -87,7 +87,7 @@ def test_ci_runs_the_test_command_of_the_readme_before_all_else() -> None:
     assert f"\n{TEST_COMMAND}\n" in read("README.md")
     lines = commands(".ci/run")
     assert lines[:3] == ["set -euo pipefail", 'cd "$(dirname "$0")/.."', TEST_COMMAND]
-    assert lines[3] == ".ci/pythons"
+    assert lines[3].split()[0] == ".ci/pythons"
     assert lines[-3:] == ["make check", "make test-all", "cat build/pythons"]
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
 

@@ -32,6 +32,7 @@ VALUES = {
     "keys": [18, 40, 65, 99],
     "x": "age",
     "y": "pay",
+    "weight": "pay",
     "bounds": {"age": (0, 100), "pay": (0, 1000)},
 }
 PAGE = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")

@@ -176,7 +176,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         "no place in a private statistic",
     ),
     "a list": (lambda: tc.Session([1, 2], ONE, HALF), "is not a table"),
-    "a mapping": (lambda: tc.Session({"age": [1]}, ONE, HALF), "is not a table"),
+    "a mapping": (lambda: tc.Session({"age": 1}, ONE, HALF), "'age' of the dict is a int"),
     "a file that is not there": (lambda: tc.Session("none.csv", ONE, HALF), "file not found"),
     "the unit last": (lambda: tc.Session(TWO, HALF, ONE), "say whom an answer protects"),
     "a budget of a number": (lambda: tc.Session(TWO, ONE, 1), "a budget is tc.epsilon"),

@@ -57,8 +57,11 @@ class Tables:
         self.connection.execute("delete from visits; delete from patients")
         for name, rows in (("visits", visits), ("patients", patients)):
             if rows:
-                marks = ", ".join("?" * len(rows[0]))
-                self.connection.executemany(f"insert into {name} values ({marks})", rows)
+                marks = f"({', '.join('?' * len(rows[0]))})"
+                self.connection.execute(
+                    f"insert into {name} values {', '.join([marks] * len(rows))}",
+                    [cell for row in rows for cell in row],
+                )
         keys = plan.query.keys or [()]
         exact = PlanRunner(self.source).collect(plan)
         return exact.vectors(plan.chains(len(keys)), keys)
@@ -81,10 +84,17 @@ def drawn(source: random.Random) -> tuple[list[Row], list[Row]]:
     return visits, patients
 
 
-@pytest.mark.few(8)
-@pytest.mark.parametrize("grouped", [False, True])
-@pytest.mark.parametrize("budget", [tc.epsilon(1), tc.rho(1)], ids=str)
-@pytest.mark.parametrize(("how", "most"), [("inner", 1000), ("left", 1)])
+@pytest.mark.few(4)
+@pytest.mark.parametrize(
+    ("how", "most", "budget", "grouped"),
+    [
+        ("inner", 1000, tc.epsilon(1), False),
+        ("left", 1, tc.epsilon(1), True),
+        ("inner", 1000, tc.rho(1), True),
+        ("left", 1, tc.rho(1), False),
+    ],
+    ids=str,
+)
 def test_a_person_moves_every_vector_of_a_join_by_its_map_at_most(
     how: str, most: int, budget: Any, grouped: bool
 ) -> None:

@@ -190,6 +190,7 @@ HELD_BESIDE = {
     "sample_mean",
     "mean_of_people",
     "choose_percentiles",
+    "sum_cells",
 }
 """Held by the same verification in
 tests/mechanisms/test_propose_test_release.py and test_smooth_noise.py, where

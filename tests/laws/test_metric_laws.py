@@ -27,8 +27,8 @@ from tacit.core import (
 )
 from tacit.core.metrics import Parts, PartsDistance
 from tacit.statistics import Records, Values
+from tacit.tables.statistics.counted_quantiles import SumOfCountChanges
 from tacit.tables.statistics.data_dependent_steps import ChangedBins, ChangedRecords
-from tacit.tables.statistics.percentiles import SumOfCountChanges
 from tacit.tables.statistics.quantile_choice import SumOfLargestChanges
 from tacit.tables.steps import UnitDistance
 from tacit.transformations.from_function import ReleaseDistance, ReleaseDomain

@@ -153,6 +153,7 @@ HELD_ELSEWHERE = {
     "histogram",
     "moments",
     "sum_by_group",
+    "weighted_sum",
     "quantile_costs",
     "counted_cells",
     "counts_over_time",

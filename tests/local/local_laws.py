@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import permutations
 
@@ -58,3 +59,9 @@ class Counter:
 def reproducible(seed):
     """Draw from a reproducible stream inside a with block."""
     return bits.injected(Counter(seed))
+
+
+def coverage(held, level):
+    """Intervals hold as often as told, but for chance beyond five standard deviations."""
+    share, n = np.mean(held), np.size(held)
+    assert share > level - 5 * math.sqrt(level * (1 - level) / n), share

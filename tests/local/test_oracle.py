@@ -254,7 +254,7 @@ def test_a_draw_asks_for_the_same_bits_whatever_the_answer(name):
     """Also where draws are rejected and made again: what is rejected does not depend on it."""
     oracle = VALUE_INDEPENDENCE_ORACLES[name]
     answers = [oracle.read([answer]) for answer in CASES[name].answers]
-    for seed in range(300):
+    for seed in range(100):
         told = [requests(oracle, place, seed) for place in answers]
         assert all(one == told[0] for one in told), (name, seed)
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pytest
 
 from local.every_mechanism import CASES, ORACLES
-from local.local_laws import reproducible
+from local.local_laws import coverage, reproducible
 from tacit.errors import UsageError
 from tacit.local import (
     AttributeSplitting,
@@ -467,12 +467,6 @@ def test_plain_values_and_their_texts():
 
 
 # Ranges: sums of few intervals, with errors that hold.
-
-
-def coverage(held: list, level: float) -> None:
-    """Intervals hold as often as told, but for chance beyond five standard deviations."""
-    share, n = np.mean(held), np.size(held)
-    assert share > level - 5 * math.sqrt(level * (1 - level) / n), share
 
 
 @pytest.mark.full

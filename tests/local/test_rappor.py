@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from local.every_mechanism import CASES, ORACLES
-from local.local_laws import greatest_ratio, holds_epsilon, key, moments, reproducible
+from local.local_laws import coverage, greatest_ratio, holds_epsilon, key, moments, reproducible
 from tacit.arithmetic.enclosure import Enclosure, exp
 from tacit.core import PureDP
 from tacit.errors import BudgetError, UsageError
@@ -110,7 +110,7 @@ def test_a_year_of_rappor_reports_shows_the_kept_row_and_no_more() -> None:
 
 
 def test_kept_rows_have_exactly_the_law_of_the_permanent_stage() -> None:
-    n = 1500
+    n = 300
     secrets = [Device(budget=10) for _ in range(n)]
     bits, cohorts = unpacked([device.report(BARE, "red") for device in secrets])
     numbers = cohorts @ (1 << np.arange(3))
@@ -158,12 +158,6 @@ def test_reports_of_devices_are_estimated() -> None:
     reports = np.array([Device(budget=5).report(RAPPOR, word) for word in words])
     found = RAPPOR.estimate(reports, ["red", "blue", "green"], nonnegative=False)
     assert np.all(np.abs(found.counts - [1500, 500, 0]) < 5 * found.standard_error)
-
-
-def coverage(held: list, level: float) -> None:
-    """Intervals hold as often as told, but for chance beyond five standard deviations."""
-    share, n = np.mean(held), np.size(held)
-    assert share > level - 5 * math.sqrt(level * (1 - level) / n), share
 
 
 @pytest.mark.full

@@ -1,6 +1,5 @@
 """Randomized response: the published loss of two coins, and a report from everyone."""
 
-import itertools
 import math
 import sys
 import time
@@ -13,6 +12,7 @@ import pandas as pd
 import pytest
 
 import tacit as tc
+from support.by_hand.small_domains import ways
 from tacit import framework as fw
 from tacit import noise
 from tacit.arithmetic import enclosure
@@ -452,16 +452,6 @@ def test_dividing_by_the_bins_that_were_used_breaks():
     assert verify(used, pairs=[([3], [3, 0])]).broken
     ours = sample_and_aggregate(max, bins, (0, 3), 1, grid=1, default=0)
     assert verify(ours, pairs=[([3], [3, 0])])
-
-
-def ways(n, bins):
-    """Every order of n records and every way to bin them, as the ordered contents."""
-    for order in itertools.permutations(range(n)):
-        for places in itertools.product(range(bins), repeat=n):
-            yield tuple(
-                tuple(r for r, place in zip(order, places, strict=True) if place == b)
-                for b in range(bins)
-            )
 
 
 @pytest.mark.parametrize("aggregate", AGGREGATES)

@@ -19,7 +19,7 @@ import pytest
 
 from support.by_hand.noise_by_hand import too_far
 from support.by_hand.sampled_by_hand import CENTRES, Coordinate, excess, law_of, ratio
-from support.by_hand.small_domains import steps
+from support.by_hand.small_domains import steps, ways
 from support.by_hand.smooth_by_hand import SLACK
 from tacit import noise
 from tacit.audit import verify
@@ -407,16 +407,6 @@ def test_less_noise_than_claimed_is_seen(centre: str, sharp: float, function: st
 
 BINNING_HIGH, BINNING_SURE = 500, 10**9
 """Epsilons at which the noise is far below what is compared."""
-
-
-def ways(n, bins):
-    """Every order of n records and every way to bin them, as the ordered contents."""
-    for order in itertools.permutations(range(n)):
-        for places in itertools.product(range(bins), repeat=n):
-            yield tuple(
-                tuple(r for r, place in zip(order, places, strict=True) if place == b)
-                for b in range(bins)
-            )
 
 
 @pytest.mark.parametrize(("n", "bins"), [(1, 2), (2, 3), (3, 2), (4, 2), (3, 3)])

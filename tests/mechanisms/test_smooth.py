@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import pickle
 from collections import Counter
@@ -14,6 +13,7 @@ import pytest
 
 from support.by_hand.noise_by_hand import too_far
 from support.by_hand.small_domains import STATISTICS as EVERY_CLAIM_STATISTICS
+from support.by_hand.small_domains import WHOLE, largest, multisets
 from support.by_hand.smooth_by_hand import BUDGETS as EVERY_CLAIM_BUDGETS
 from support.by_hand.smooth_by_hand import SLACK, Case, offered
 from tacit.audit import verify
@@ -56,24 +56,7 @@ STATISTICS = [
 ]
 
 
-WHOLE = pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
-"""On data sets of a few records, and in the full run on those of one or two more."""
-
-
-def largest(relation: str, whole: bool) -> int:
-    """How many records there are at most: of few records, three that are exchanged or two."""
-    return 4 if whole else 3 if relation == "bounded" else 2
-
-
-def data_sets(values: list[int], relation: str, most: int) -> list[list[int]]:
-    """Every multiset of the values: of each size up to ``most``, or of that size alone."""
-    sizes = range(most + 1) if relation == "unbounded" else [most]
-    return [
-        list(m) for size in sizes for m in itertools.combinations_with_replacement(values, size)
-    ]
-
-
-@pytest.mark.few(3)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("relation", ["unbounded", "bounded"])
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @WHOLE
@@ -84,7 +67,7 @@ def test_every_noise_keeps_its_claim_on_all_neighbours(
     m = smooth_noise(
         "median", (0, 10), distribution=distribution, relation=relation, grid=2, **budget
     )
-    verdict = verify(m, data_sets([0, 4, 10], relation, 3 if whole else 2))
+    verdict = verify(m, multisets([0, 4, 10], relation, 3 if whole else 2), draws=100)
     assert verdict, str(verdict)
     assert verdict.kind == "exact"
 
@@ -110,7 +93,7 @@ def test_every_statistic_keeps_the_claim_on_all_neighbours(
         grid=1,
         clip=(-3, 14),
     )
-    few = data_sets([0, 3, 10], relation, largest(relation, whole))
+    few = multisets([0, 3, 10], relation, largest(relation, whole))
     verdict = verify(m, few, draws=400 if whole else 80)
     assert verdict, str(verdict)
 
@@ -125,7 +108,7 @@ def test_any_function_of_a_few_values(relation: str, whole: bool) -> None:
     m = smooth_noise(
         second, (0, 9), 1, distribution="cauchy", relation=relation, values=[0, 4, 9], grid=1
     )
-    verdict = verify(m, data_sets([0, 4, 9], relation, largest(relation, whole)))
+    verdict = verify(m, multisets([0, 4, 9], relation, largest(relation, whole)), draws=100)
     assert verdict, str(verdict)
     assert m([]) in range(10)
     assert m([4, 4, "what", math.nan]) in range(10)
@@ -137,7 +120,7 @@ def test_a_scale_that_is_too_small_is_caught() -> None:
     """The check has teeth: the same release with twice the proven shift fails."""
     m = smooth_noise("median", (0, 10), 1, distribution="cauchy", relation="bounded", grid=2)
     m.shift *= 2
-    verdict = verify(m, data_sets([0, 4, 10], "bounded", 3))
+    verdict = verify(m, multisets([0, 4, 10], "bounded", 3), draws=0)
     assert verdict.broken
 
 
@@ -156,7 +139,7 @@ def test_a_scale_that_is_too_small_is_caught_on_few_records(
         "median", (0, 10), distribution=distribution, relation=relation, grid=2, **budget
     )
     m.shift *= SEEN.get(distribution, 4)
-    assert verify(m, data_sets([0, 4, 10], relation, 2)).broken
+    assert verify(m, multisets([0, 4, 10], relation, 2), draws=0).broken
 
 
 def test_local_sensitivity_alone_is_caught() -> None:
@@ -168,7 +151,7 @@ def test_local_sensitivity_alone_is_caught() -> None:
         return max(Fraction(found), Fraction(1, 1000))
 
     m.local.smooth = local  # type: ignore[method-assign]
-    assert verify(m, data_sets([0, 4, 10], "bounded", 3)).broken
+    assert verify(m, multisets([0, 4, 10], "bounded", 3), draws=0).broken
 
 
 @pytest.mark.full
@@ -246,7 +229,7 @@ def test_hockey_stick_of_dilated_laplace_is_the_delta_that_is_claimed() -> None:
     """Integrate the definition numerically over the whole family; the bound is attained at b."""
     epsilon, delta, b = Fraction(1), Fraction(1, 1000), Fraction(1, 10)
     s = float(LaplaceDistribution(epsilon, delta).shift(b))
-    z = np.linspace(-60, 60, 1_200_001)
+    z = np.linspace(-60, 60, 300_001)
     step = z[1] - z[0]
     p = np.exp(-np.abs(z)) / 2
     worst = 0.0
@@ -398,6 +381,7 @@ def test_it_is_a_step_of_a_chain() -> None:
 
 DOMAINS = [(relation, known) for relation in ("unbounded", "bounded") for known in (False, True)]
 OFFERED = [(case.name, case.relation, case.known) for case in offered(["cauchy"])]
+"""Most statistics stand in it four times: in order, every third gives each of them a turn."""
 NEVER_FAR = 1e-9
 """The chance that a fair sample fails: there are a few of them."""
 
@@ -420,7 +404,7 @@ def test_nothing_that_is_offered_is_left_out() -> None:
 def test_value_and_smooth_sensitivity_are_those_of_the_definition(
     name: str, relation: str, known: bool
 ) -> None:
-    for rate in ("1/20", "3/4"):
+    for rate in ("3/4",) if relation == "bounded" else ("1/20",):
         case = Case(name, "cauchy", relation, known, given=(("beta", rate),))
         local = case.mechanism.local
         for data in case.listed:
@@ -531,12 +515,12 @@ def test_releases_have_the_law_by_hand(noise: str) -> None:
 
 
 @pytest.mark.few(80)
-@pytest.mark.parametrize(("name", "relation", "known"), OFFERED)
+@pytest.mark.parametrize(("name", "relation", "known"), sorted(OFFERED)[1::3])
 def test_certified_enumeration_of_laplace_noise(name: str, relation: str, known: bool) -> None:
     budget: dict[str, Any] = {"epsilon": "1/2", "delta": "1/20"}
     case = Case(name, "laplace", relation, known, most=3, given=tuple(budget.items()))
     listed = [list(map(float, data)) for data in case.listed]
-    verdict = verify(case.mechanism, listed, d_in=2).or_raise()
+    verdict = verify(case.mechanism, listed, d_in=2, draws=80).or_raise()
     assert verdict.kind == "exact"
     assert len(listed) == (20 if relation == "unbounded" else 19)
 

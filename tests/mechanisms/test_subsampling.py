@@ -175,6 +175,7 @@ def test_of_a_poisson_sample_the_pair_is_no_record_against_one(times):
         assert delta.upper - delta.lower < delta.upper / 10**4
 
 
+@pytest.mark.full
 def test_ten_thousand_releases_from_samples_are_enclosed_on_both_sides():
     step = fw.poisson_sample(free() >> Count() >> fw.gaussian(1), "1/100", delta="1e-9")
     found = fw.compose([step] * 10_000).epsilon("1e-6")

@@ -53,7 +53,7 @@ def test_the_error_is_never_beyond_the_radius() -> None:
 
 
 def test_draws_have_the_distribution() -> None:
-    made, runs = TruncatedDiscreteLaplace(Fraction(3), 4), 4000
+    made, runs = TruncatedDiscreteLaplace(Fraction(3), 4), 2000
     drawn = np.bincount([made.draw() + 4 for _ in range(runs)], minlength=9)
     expected = runs * np.array([float(made.probability(y)) for y in range(-4, 5)])
     # chi-square with 8 degrees of freedom: by chance with a probability below 1e-7

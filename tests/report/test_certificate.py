@@ -314,6 +314,47 @@ def test_a_ledger_of_before_holds_certificates_of_the_first_format(
     assert not changed(certificate.body, ("format",), "tacit certificate 1").verify(paid)
 
 
+# Certificates that do not name the rules of their intervals have the first: these were made before.
+FIRST_INTERVALS = sorted((Path(__file__).parent / "fixtures" / "first_intervals").glob("*.json"))
+
+
+@pytest.mark.parametrize("path", FIRST_INTERVALS, ids=lambda path: path.stem)
+def test_certificates_that_name_no_rules_of_intervals_verify_by_the_first(path: Path) -> None:
+    certificate = tc.Certificate.load(path)
+    assert "intervals" not in certificate.body
+    assert certificate.verify(), str(certificate.verify())
+
+
+@pytest.mark.parametrize("rules", [2, 1, 3, 2.0, True, "2", None])
+def test_other_rules_of_intervals_than_its_own_are_refused(rules: Any) -> None:
+    (path,) = (path for path in FIRST_INTERVALS if path.stem == "gaussian")
+    body = tc.Certificate.load(path).body
+    assert not sealed({**body, "intervals": rules}).verify()
+
+
+def test_a_new_certificate_names_its_rules_and_a_recorded_answer_keeps_them() -> None:
+    frame = pd.DataFrame({"x": range(50)})
+    with tc.Session(frame, tc.one_row_each, tc.rho(1), ledger=tc.in_memory) as session:
+        asked = session.agg(h=tc.histogram("x", range(0, 51, 10)))
+        made, ledger = asked.release(rho="1/2").certificate, session.ledger
+    assert made.body["intervals"] == 2
+    unnamed = {name: value for name, value in made.body.items() if name != "intervals"}
+    assert not sealed(unnamed).verify()
+    # as a version before the second rules recorded it
+    entry = ledger.history()[-1]
+    wide = copy.deepcopy({k: v for k, v in (entry.answer or {}).items() if k != "intervals"})
+    for end, moved in (("low", -1), ("high", 1)):
+        column = wide["columns"][0]
+        column[end] = [[max(each + moved, 0) for each in row] for row in column[end]]
+    old = open_ledger(None, dataset=ledger.dataset, budget=ledger.total, terms=ledger.terms)
+    old.record(old.charge(entry.key, entry.cost, entry.question), wide)
+    with tc.Session(frame, tc.one_row_each, tc.rho(1), ledger=old) as session:
+        replayed = session.agg(h=tc.histogram("x", range(0, 51, 10))).release(rho="1/2")
+        assert replayed.certificate.body["answer"]["columns"] == wide["columns"]
+        assert "intervals" not in replayed.certificate.body
+        assert replayed.certificate.verify(old), str(replayed.certificate.verify(old))
+
+
 # The schema in the docs: every certificate fits it, and what is no certificate does not.
 
 
@@ -365,7 +406,8 @@ def test_it_has_the_formats_that_are_read_and_their_fields() -> None:
         described = SCHEMA["$defs"][f"format{part}"]
         fields = fields_of(format)
         assert set(described["required"]) == set(fields[""])
-        assert set(described["properties"]) == {*fields[""], "declared", "derived"}
+        optional = {"declared", "derived", *(["intervals"] if part == "2" else [])}
+        assert set(described["properties"]) == {*fields[""], *optional}
         assert set(SCHEMA["$defs"][f"answer{part}"]["required"]) == set(fields["answer"])
         assert set(SCHEMA["$defs"]["ledger"]["required"]) == set(fields["ledger"])
 
@@ -496,7 +538,7 @@ def both(check: Callable[[Body], None], fresh: Body) -> None:
 @needs("jsonschema", "make setup-engines")
 def test_a_required_field_that_is_missing_is_refused(fresh: Body) -> None:
     def check(body: Body) -> None:
-        for name in body:
+        for name in {*body} - {"intervals"}:  # without it they are the first
             assert trouble({k: v for k, v in body.items() if k != name}), name
         for part in OBJECTS:
             for name in body[part]:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +18,7 @@ import pytest
 import sqlalchemy as sa
 
 from support.service.client import ADDRESS, Client, running
+from support.threads import at_once
 from tacit.errors import UsageError, VerificationError
 from tacit.service import database as store
 from tacit.service.access import Caller, Grant
@@ -43,14 +44,6 @@ for _ in range(int(sys.argv[2])):
     _, status = os.wait()
     assert status == 0
 """
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    made = Database(f"sqlite:///{tmp_path}/service.db")
-    made.create()
-    yield made
-    made.close()
 
 
 def test_events_are_read_in_their_order_from_either_end(database: Database) -> None:
@@ -169,7 +162,7 @@ def test_no_action_has_room_for_a_value() -> None:
     known = {
         *("way", "expires", "action", "because", "for", "team", "role", "dataset", "also"),
         *("cost", "code", "reason", "replayed", "budget", "caps", "digest", "number"),
-        *("mechanism", "version", "changes"),
+        *("mechanism", "version", "changes", "schedule"),
     }
     assert {detail for details in ACTIONS.values() for detail in details} == known
 
@@ -307,17 +300,6 @@ def test_one_token_fills_no_log(client: Client) -> None:
 THREADS = 12
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.full)])
-def batch_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    address = f"sqlite:///{tmp_path}/service.db"
-    if request.param == "postgres":
-        address = request.getfixturevalue("postgres").dsn()
-    made = Database(address)
-    made.create()
-    yield made
-    made.close()
-
-
 def caller(number: int) -> Caller:
     return Caller(f"person {number}", None, (), f"token {number}", 0)
 
@@ -352,9 +334,9 @@ def all_at_once(batch_writer: BatchWriter, audit: AuditLog, monkeypatch: pytest.
 
 
 def test_those_who_wait_are_written_together_and_each_before_it_goes_on(
-    batch_database: Database, monkeypatch: pytest.MonkeyPatch
+    any_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    audit = AuditLog(batch_database)
+    audit = AuditLog(any_database)
     audit.write("service_started", "service")
     sizes, result = all_at_once(BatchWriter(audit), audit, monkeypatch)
     assert sizes == [1, THREADS]
@@ -368,11 +350,11 @@ def test_those_who_wait_are_written_together_and_each_before_it_goes_on(
 
 
 def test_what_cannot_be_written_is_refused_to_all_who_waited_for_it(
-    batch_database: Database, monkeypatch: pytest.MonkeyPatch
+    any_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    audit = AuditLog(batch_database)
+    audit = AuditLog(any_database)
     batch_writer, broken = BatchWriter(audit), threading.Event()
-    begin = batch_database.begin
+    begin = any_database.begin
 
     def away(lock: str | None = None) -> Any:
         if broken.is_set():
@@ -380,7 +362,7 @@ def test_what_cannot_be_written_is_refused_to_all_who_waited_for_it(
         broken.set()
         return begin(lock)
 
-    monkeypatch.setattr(batch_database, "begin", away)
+    monkeypatch.setattr(any_database, "begin", away)
     _, result = all_at_once(batch_writer, audit, monkeypatch)
     assert result.count("unavailable") == THREADS
     assert result.count(True) == 1
@@ -416,14 +398,6 @@ def own_database(address: str) -> Iterator[Database]:
     made.close()
 
 
-def in_threads(number: int, work: Callable[[], None]) -> None:
-    threads = [threading.Thread(target=work) for _ in range(number)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-
 def test_creating_again_changes_nothing(address: str, own_database: Database) -> None:
     other = Database(address)
     other.create()
@@ -438,7 +412,7 @@ def test_many_may_create_at_once(address: str) -> None:
         assert made.reachable()
         made.close()
 
-    in_threads(6, create)
+    at_once(create, times=6)
     made = Database(address)
     with made.read() as run:
         assert run.execute(sa.text("select count(*) from tacit_service")).scalar() == 1
@@ -455,7 +429,7 @@ def test_what_reads_and_then_writes_is_not_overtaken(own_database: Database) -> 
                 n = run.execute(sa.select(counted.c.n)).scalar_one()
                 run.execute(counted.update().values(n=n + 1))
 
-    in_threads(4, add)
+    at_once(add, times=4)
     with own_database.read() as run:
         assert run.execute(sa.select(counted.c.n)).scalar_one() == 100
 

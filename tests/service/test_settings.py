@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -23,6 +22,7 @@ from support.service.clinic import FAST, SECRET_NAMES, write_clinic
 from support.service.hosting import released
 from support.service.pages import browser
 from support.service.server import Served, served
+from support.threads import at_once
 from tacit.accounting import create_ledger, epsilon
 from tacit.errors import UsageError
 from tacit.service.access import Grant
@@ -270,13 +270,7 @@ def test_settings_of_a_data_set_that_is_not_there(tmp_path: Path) -> None:
 
 def test_the_key_is_made_once(tmp_path: Path) -> None:
     result: list[bytes] = []
-    threads = [
-        threading.Thread(target=lambda: result.append(signing_key(tmp_path))) for _ in range(8)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(lambda: result.append(signing_key(tmp_path)), times=8)
     assert len(result) == 8
     assert len(set(result)) == 1
     assert len(result[0]) == 32
@@ -487,6 +481,12 @@ def test_secrets_that_others_read_weaken_it(folder: Path) -> None:
     said = {one.about: one.remedy for one in found(folder, "weakens")}
     assert said[str(folder / "service.key")].startswith("chmod 600")
     assert said[str(folder / "visits.toml")].startswith("chmod go-w")
+
+
+def test_a_refresh_that_is_no_schedule_stops_it(folder: Path) -> None:
+    (folder / "service.toml").write_text("[datasets.visits]\nrefresh = 'daily 25:00'")
+    (one,) = found(folder, "stops")
+    assert "'daily 25:00' is not a schedule" in one.message
 
 
 def test_a_proxy_that_is_not_named_weakens_it(folder: Path) -> None:

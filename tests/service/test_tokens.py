@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,9 @@ import sqlalchemy as sa
 
 from support.servers.left_out import needs
 from support.service.clinic import write_clinic
+from support.service.clock import Clock
 from support.service.server import served
+from support.threads import at_once
 from tacit.errors import UsageError
 from tacit.service.access import (
     ACTIONS,
@@ -43,28 +44,14 @@ BOTH = (VISITS, Grant("reviewer", "*"))
 KEY = bytes(range(32))
 
 
-@dataclass
-class Clock:
-    now: float = 1_800_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
+@pytest.fixture
+def clock() -> Clock:
+    return Clock(1_800_000_000.0)
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    address = f"sqlite:///{tmp_path}/service.db"
-    if request.param == "postgres":
-        address = request.getfixturevalue("postgres").dsn()
-    made = Database(address)
-    made.create()
-    yield made
-    made.close()
+def database(any_database: Database) -> Database:
+    return any_database
 
 
 @pytest.fixture
@@ -264,11 +251,7 @@ def test_of_many_who_open_a_link_at_once_one_comes_in(tokens: Tokens) -> None:
         with suppress(Problem):
             seen.append(tokens.use_once(text, 60)[0])
 
-    threads = [threading.Thread(target=use) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(use, times=8)
     assert len(seen) == 1
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import duckdb
 import pytest
 
+import tacit as tc
 from sql.sql_rows import KINDS, TABLE
+from support.tables.visits import ROWS
 
 
 @pytest.fixture(scope="module")
@@ -18,3 +21,14 @@ def engine() -> Any:
     for index, row in enumerate(TABLE):
         connection.execute("insert into r values (?, ?, ?, ?, ?)", [index, *row.values()])
     return connection
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[tc.Session]:
+    with tc.Session(
+        ROWS,
+        tc.unit("person", rows=8, groups=3),
+        tc.epsilon_delta(1000, "1e-3"),
+        name="visits",
+    ) as opened:
+        yield opened

@@ -48,7 +48,7 @@ def node(text: str) -> Any:
 
 def asked(text: str) -> SqlAggregate:
     scope: Any = rows()
-    scope.question.unit = type("Unit", (), {"column": "a"})
+    scope.question.unit = type("Unit", (), {"columns": ("a",)})
     return aggregate_of(node(text), scope)
 
 
@@ -120,7 +120,7 @@ def test_what_is_no_aggregate_is_refused(text: str, said: str) -> None:
 
 
 KINDS = {
-    **dict.fromkeys(("cost", "age", "site"), "integer"),
+    **dict.fromkeys(("cost", "age", "site", "weight"), "integer"),
     **dict.fromkeys(("day", "first", "last", "at"), "date"),
     "name": "text",
     "smokes": "boolean",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -13,22 +12,10 @@ from hypothesis import strategies as st
 
 import tacit as tc
 from sql.sql_rows import SCHEMA
-from support.tables.visits import ROWS
 from tacit.errors import UnsupportedQueryError, UsageError
 from tacit.sql.parse import parse, without_comments
 from tacit.sql.relation import PEOPLE, Tables, rows_of
 from tacit.tables import Question
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[tc.Session]:
-    with tc.Session(
-        ROWS,
-        tc.unit("person", rows=8, groups=3),
-        tc.epsilon_delta(1000, "1e-3"),
-        name="visits",
-    ) as opened:
-        yield opened
 
 
 def test_an_error_says_line_and_column(session: tc.Session) -> None:

@@ -12,22 +12,10 @@ import pytest
 
 import tacit as tc
 from house.project import ROOT
-from support.tables.visits import ROWS
 from tacit.accounting.ledger_chain import canonical
 from tacit.errors import UnsupportedQueryError, UsageError
 
 C = tc.col
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[tc.Session]:
-    with tc.Session(
-        ROWS,
-        tc.unit("person", rows=8, groups=3),
-        tc.epsilon_delta(1000, "1e-3"),
-        name="visits",
-    ) as opened:
-        yield opened
 
 
 def described(question: Any, **price: Any) -> str:

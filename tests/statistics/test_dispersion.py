@@ -11,17 +11,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import tacit as tc
-from support.by_hand.at_distance import by_definition
+from support.by_hand.at_distance import by_definition, cases
 from support.by_hand.variance_enumeration import (
     over_values,
 )
-from support.by_hand.variance_families import variance
-from support.by_hand.variance_questions import ask, check_witness, questions, statistic
+from support.by_hand.variance_questions import ask, check_witness, questions, statistic, variance
 from support.examples import examples
 from tacit.arithmetic.roots_and_bisection import Root, gap
 from tacit.errors import InfeasibleError, UsageError
 from tacit.statistics import Interval, Records, Sample, Values, sensitivity
-from tacit.statistics.question import RELATIONS
 from tacit.statistics.smooth import at_distance
 from tacit.statistics.variances import StandardDeviation, Variance
 
@@ -121,16 +119,6 @@ def test_equal_records_have_no_sensitivity():
 
 
 # Deviations at a distance are never below the definition.
-
-
-@st.composite
-def cases(draw: st.DrawFn, most_values: int = 4) -> tuple[list[int], list[int], str, int]:
-    values = sorted(draw(st.sets(st.integers(-9, 20), min_size=2, max_size=most_values)))
-    data = draw(st.lists(st.sampled_from(values), min_size=1, max_size=4))
-    relation = draw(st.sampled_from(RELATIONS))
-    if relation == "remove" and len(data) == 1:
-        data = data * 2
-    return data, values, relation, draw(st.integers(0, 3))
 
 
 @examples(1.5)

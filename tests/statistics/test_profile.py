@@ -51,6 +51,7 @@ TEN = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("relation", [["bounded"], ["unbounded", "bounded"]])
 def test_the_legend_of_ten_statistics_is_within_the_figure(relation: list[str]) -> None:
     asked = [ts.percentile(int(n[11:])) if n.startswith("percentile") else n for n in TEN]

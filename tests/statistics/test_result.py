@@ -60,7 +60,11 @@ def test_what_is_no_guarantee_says_so():
 
 RELATIONS = ["unbounded", "add", "remove", "bounded"]
 NAMES = [name for name in oracle.VALUES if name != "var"]
-SEARCHED = {name for name in NAMES if type(ts.lookup(name)).answer is Statistic.answer}
+OF_ONE_SIZE = {"trimmed_mean(0.25)", "winsorized_mean(0.25)", "mad", "gini", "mode"}
+"""Those whose closed forms are of a size, or over an interval: the search answers the rest."""
+SEARCHED = OF_ONE_SIZE | {
+    name for name in NAMES if type(ts.lookup(name)).answer is Statistic.answer
+}
 """Without a closed form: a search has no end over releases of every size."""
 MOST = examples(9)
 SOME = examples(4)
@@ -226,6 +230,10 @@ def test_values_without_limit(
     check_witness(found, value, truth, fewest)
 
 
+BETWEEN_THE_ENDS = ("mad", "mode")
+"""Those of which the worst releases have records in between: test_spread.py enumerates them."""
+
+
 @pytest.mark.full
 @examples(0.8)
 @given(
@@ -233,7 +241,7 @@ def test_values_without_limit(
     st.fractions(0, 9, max_denominator=3),
     st.integers(1, 4),
     st.integers(1, 3),
-    st.sampled_from(NAMES),
+    st.sampled_from([name for name in NAMES if name not in BETWEEN_THE_ENDS]),
     st.sampled_from(RELATIONS),
 )
 def test_an_interval_is_its_two_ends(

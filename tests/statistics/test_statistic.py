@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import tacit.statistics
 import tacit.statistics as ts
-from support.by_hand.at_distance import by_definition
+from support.by_hand.at_distance import by_definition, cases
 from support.by_hand.statistics_oracle import HELD_BESIDE, ROOTS, VALUES
 from support.examples import examples
 from tacit.errors import InfeasibleError, UsageError
@@ -32,16 +32,6 @@ from tacit.statistics.variances import Variance
 
 EXACT = ["count", "sum", "mean", "median", "min", "max"]
 EXACT += [f"percentile({q})" for q in (0, 10, 25, 33, 37.5, 50, 66, 90, 100)]
-
-
-@st.composite
-def cases(draw: st.DrawFn, most_values: int = 4) -> tuple[list[int], list[int], str, int]:
-    values = sorted(draw(st.sets(st.integers(-9, 20), min_size=2, max_size=most_values)))
-    data = draw(st.lists(st.sampled_from(values), min_size=1, max_size=4))
-    relation = draw(st.sampled_from(RELATIONS))
-    if relation == "remove" and len(data) == 1:
-        data = data * 2
-    return data, values, relation, draw(st.integers(0, 3))
 
 
 @pytest.mark.few(3)

@@ -20,15 +20,16 @@ from support.by_hand.variance_enumeration import (
     over_records,
     over_values,
 )
-from support.by_hand.variance_families import best_of, variance
 from support.by_hand.variance_questions import (
     ask,
+    best_of,
     check_witness,
     counted,
     populations,
     questions,
     ratio,
     statistic,
+    variance,
     whole,
 )
 from support.examples import examples
@@ -44,6 +45,7 @@ from tacit.statistics.dispersion_candidates import (
     windows,
 )
 from tacit.statistics.prefix_moments import PrefixMoments
+from tacit.statistics.table import draw_table
 
 
 @pytest.mark.full
@@ -258,12 +260,11 @@ def test_a_histogram_shows_its_edges_and_both_counts(tmp_path: Path) -> None:
     save(ts.sensitivity(ts.Histogram([0, 1]), CLASSIC).plot(), tmp_path)
 
 
-def test_no_gap_is_drawn_on_a_readable_scale(tmp_path: Path) -> None:
+def test_no_gap_is_drawn_on_a_readable_scale() -> None:
     figure = ts.sensitivity("count", CLASSIC, relation="bounded").plot()
     low, high = figure.axes[1].get_xlim()
     assert high - low >= 1
     assert any("count(x) = count(y) = 3" in t.get_text() for t in figure.axes[1].texts)
-    save(figure, tmp_path)
 
 
 def test_nothing_is_drawn_before_it_is_asked_for() -> None:
@@ -441,7 +442,7 @@ def test_sums_over_ranges_are_exact(kind):
 @pytest.mark.few(4)
 @pytest.mark.parametrize("kind", range(5))
 def test_float_sums_are_within_their_stated_error(kind):
-    sample = Sample(kinds_of_records(3000)[kind])
+    sample = Sample(kinds_of_records(1000)[kind])
     moments = PrefixMoments(sample)
     centre, shift = moments.frame
     scale = Fraction(2) ** shift
@@ -460,3 +461,36 @@ def test_uncentred_float_sums_would_lose_everything_at_a_large_offset():
     right = float(PrefixMoments(Sample(data)).variance([(0, 8)]))
     assert right == float(variance([Fraction(i, 1024) for i in range(8)]))
     assert abs(wrong - right) >= right
+
+
+# The picture of a table: a line a release, and the largest gap framed.
+
+
+PICTURED = ts.sensitivity_table("median", ts.Records([1, 2, 9], size=2))
+
+
+def test_every_release_and_neighbour_stands_in_it_once_a_line() -> None:
+    shown = texts(draw_table(PICTURED))
+    assert len(PICTURED.releases) == 3
+    for release in PICTURED.releases:
+        assert "{" + ", ".join(str(r) for r in release.records) + "}" in shown
+        for near in release.neighbours:
+            assert "{" + ", ".join(str(r) for r in near.records) + "}" in shown
+    assert "median(x)" in shown
+    assert any("global sensitivity of the median" in text.lower() for text in shown)
+    assert any("unbounded neighbours within distance 1" in text for text in shown)
+
+
+def test_the_largest_gap_of_each_release_is_shaded_and_the_largest_of_all_framed() -> None:
+    patches = draw_table(PICTURED).axes[0].patches
+    largest = sum(n.gap == r.local for r in PICTURED.releases for n in r.neighbours)
+    overall = sum(n.gap == PICTURED.value for r in PICTURED.releases for n in r.neighbours)
+    framed = [p for p in patches if p.get_edgecolor()[3] > 0]
+    assert (len(patches), len(framed)) == (largest, overall)
+
+
+@pytest.mark.parametrize("size", [1, 16])
+def test_what_cannot_be_read_is_refused(size: int) -> None:
+    over = ts.Records(range(18), size=size)
+    with pytest.raises(UsageError, match=r"to_pandas\(\)"):
+        ts.sensitivity_table("mean", over, relation="bounded" if size == 1 else "add").plot()

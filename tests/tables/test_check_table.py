@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction
 from pathlib import Path
 
@@ -159,7 +160,7 @@ SUGGESTED = {
 }
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(14)
 @pytest.mark.parametrize("name", SUGGESTED)
 def test_no_kind_is_suggested_that_changes_what_cells_say(tmp_path, name):
     kind, cells = SUGGESTED[name]
@@ -253,15 +254,32 @@ def test_a_wide_table_is_counted_by_as_many_statements_as_a_narrow_one(tmp_path,
     rows = DuckEngine.rows
     monkeypatch.setattr(DuckEngine, "rows", lambda self, sql: asked.append(sql) or rows(self, sql))
     counted = {}
-    for width in (2, 40, 400):
+    for width in (2, 20, 100):
         path = tmp_path / "wide.parquet"
         pq.write_table(pa.table({f"c{i}": [1.5, None] for i in range(width)}), path)
         asked.clear()
         found = tc.check(path)
         assert [c.filled for c in found.columns.values()] == [1] * width
         counted[width] = len(asked), sum(map(len, asked)) / width
-    assert counted[2][0] == counted[40][0] == counted[400][0]
-    assert counted[400][1] < counted[40][1]  # and the text of all of them is linear in the columns
+    assert counted[2][0] == counted[20][0] == counted[100][0]
+    assert counted[100][1] < counted[20][1]  # and the text of all of them is linear in the columns
+    assert counted[100][1] < 400  # no words that may be codes are sought in numbers
+
+
+def test_columns_that_may_have_codes_are_looked_at_together(tmp_path, monkeypatch):
+    asked = []
+    rows = DuckEngine.rows
+    monkeypatch.setattr(DuckEngine, "rows", lambda self, sql: asked.append(sql) or rows(self, sql))
+    path = tmp_path / "wide.parquet"
+    numbers = {"like codes": [1, 2, 3, 99], "scale": [6, 7, 8, 9], "normal": [-0.5, 1.5, 2.5, -1.0]}
+    pq.write_table(
+        pa.table({f"{name} {i}": x for i in range(40) for name, x in numbers.items()}), path
+    )
+    found = tc.check(path)
+    assert {name: c.codes for name, c in found.columns.items() if c.codes} == {
+        f"like codes {i}": {"99": 1} for i in range(40)
+    }
+    assert len(asked) < 15  # and not some for each column
 
 
 def test_a_wrong_delimiter_warns_by_the_name_of_the_file(tmp_path):
@@ -312,7 +330,7 @@ def test_one_coordinate_has_the_least_half_width_on_the_grid(law, level):
         assert exact.cdf(t - 1).upper - exact.cdf(-t).lower < level
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 @pytest.mark.parametrize(
     "weights",
@@ -466,3 +484,25 @@ def test_intervals_hold_their_values():
     assert made.standard_error is error
     assert (made.lower <= cut.lower).all()
     assert (made.upper >= cut.upper).all()
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize("scale", [0.2, 0.5, 1.0, 2.0, 7.3, 50.0, 4095.0, 4097.0, 20_000.0])
+def test_one_gaussian_count_has_the_least_whole_half_width(scale, level):
+    reach = math.ceil(12 * scale) + 2
+    mass = np.exp(-((np.arange(-reach, reach + 1) / scale) ** 2) / 2)
+    mass /= mass.sum()
+    half = GridNoise("gaussian", scale, 1.0).half_width((1.0,), level)
+    assert half == int(half)
+
+    def within(t):
+        return math.fsum(mass[reach - t : reach + t + 1]) if t >= 0 else 0.0
+
+    assert within(int(half)) >= level
+    assert within(int(half) - (1 if scale < 4096 else 2)) < level
+
+
+def test_a_sum_of_gaussian_counts_has_the_half_width_of_its_own_distribution():
+    law = GridNoise("gaussian", 1.0, 1.0)  # rho 1/2
+    assert [law.half_width((1.0,) * n) for n in (1, 2, 10, 50)] == [2, 3, 6, 14]
+    assert law.half_width((0.25,) * 50) == 14 / 4

@@ -5,15 +5,19 @@ from __future__ import annotations
 import hashlib
 import html
 import json
+from dataclasses import replace
 
 import pytest
 
 import tacit as tc
 from tacit.accounting.ledger_chain import canonical
 from tacit.errors import DataSourceWarning
+from tacit.expressions.timeline import Timeline
 from tacit.tables.open_source import open_source
+from tacit.tables.plan.query import Query
 from tacit.tables.question import charge_of
 from tacit.tables.reading import Reading
+from tacit.tables.streaming.periods import CountsOverTime, counts_of_periods
 
 ROWS = "age,site,day\n" + "".join(f"{20 + i % 9},{i % 3},0{1 + i % 9}.02.2024\n" for i in range(30))
 
@@ -311,6 +315,94 @@ def test_a_count_over_time_whose_reading_was_not_recorded_warns(folder, monkeypa
         with pytest.warns(DataSourceWarning, match="did not record how the table is read"):
             assert len(counted(session).update(now=4)) == 4
         assert session.spent == tc.epsilon(1)
+
+
+FORMATS = [("date", "date_format"), ("timestamp", "time_format")]
+
+
+def over_days(session, filtered=False):
+    rows = session.filter(tc.col("day").dt.day() > 0) if filtered else session
+    return rows.count_over_time("day", start="2024-02-01", every="1d", periods=9, epsilon=1)
+
+
+@pytest.mark.parametrize("filtered", [False, True])
+@pytest.mark.parametrize(("kind", "option"), FORMATS)
+def test_a_count_over_time_notices_that_the_format_of_its_times_was_corrected(
+    folder, kind, option, filtered
+):
+    """Before, rows that moved to another period were counted once more by the old count."""
+    right, wrong = ({option: text, "types": {"day": kind}} for text in ("%d.%m.%Y", "%m.%d.%Y"))
+    keys = set()
+    for options in ({}, {"types": {"day": kind}}, wrong, right):
+        with opened(folder, **options) as session:
+            counter = over_days(session, filtered)
+            keys.add(counter._charge.key)
+            if options is wrong:
+                counter.update("2024-02-05")
+            elif options is right:
+                assert not counter.begun
+                answer = counter.update("2024-02-11")
+                assert session.spent == tc.epsilon(2)
+                assert answer.certificate.verify(session.ledger)
+                assert "%d.%m.%Y" in answer.certificate.to_html()
+                assert over_days(session, filtered).update("2024-02-11").replayed
+                body = json.loads(answer.certificate.to_json())
+                body["question"]["query"]["reading"]["columns"]["day"] = "text"
+                assert not tc.Certificate(body).verify()
+    # without a format, dates are read as those that no one declared; a filter described the kind
+    alike = kind == "date" and not filtered
+    assert len(keys) == 4 - alike
+    with opened(folder) as session:  # as these counts had it before
+        assert over_days(session)._charge.key == NO_FORMAT
+
+
+NO_FORMAT = "1ede9a0a214ff4f369e818fdeae1948679d96ff22ff58a3f763069a1833152e9"
+ODD = (
+    *("2024-02-01", " 2024-02-02 ", "2024-02-02T01:00:00+05:30", "2024-02-03 23:30:00-01:00"),
+    *("2024-02-03 08:30", "2024-02-04Z", "03.02.2024", "2024-02-30", "20240201", "x", ""),
+    *("2024-02-03 24:00", "2024-02-05 00:00:00.25", "0", "1e0", "12.0", "2024-02-06 UTC"),
+)
+KINDS = {
+    "date": ("2024-02-01", "1d"),
+    "timestamp": ("2024-02-01 00:00", "1h"),
+    "integer": (0, 1),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_declared_kind_without_a_format_reads_times_as_no_kind_does(tmp_path, kind):
+    """So that a count over time keeps its key: where it is read otherwise, its periods say so."""
+    (tmp_path / "odd.csv").write_text("t\n" + "".join(f'"{cell}"\n' for cell in ODD))
+    start, every = KINDS[kind]
+    found = []
+    for types in ({}, {"t": kind}):
+        with open_source(tmp_path / "odd.csv", types=types) as source:
+            line = Timeline.of(source.schema, "t", start, every, 150)
+            if line.reads == "days" and kind == "timestamp":
+                line = replace(line, reads="seconds", start=86400 * line.start)
+            step = CountsOverTime(**line.to_json(), branching=2, rows=1, norm="L1")
+            query = Query(source.schema, tc.one_row_each)
+            found.append(list(counts_of_periods(source, query, step, 0, 150)))
+    assert found[0] == found[1]
+    assert sum(found[0]) >= 2
+
+
+def test_a_count_over_time_from_before_goes_on_with_a_warning(folder, monkeypatch):
+    options = {"types": {"day": "date"}, "date_format": "%d.%m.%Y"}
+    with monkeypatch.context() as then, opened(folder, **options) as session:
+        then.setattr("tacit.accounting.ledger_chain.FORMAT", 4)
+        then.setattr("tacit.tables.reading.Reading.has_format", lambda self, column: False)
+        first = over_days(session).update("2024-02-03")
+        assert "reading" not in first.certificate.body["question"]["query"]
+    with opened(folder, **options) as session:
+        with pytest.warns(DataSourceWarning, match="did not record how the table is read"):
+            counter = over_days(session)
+        assert counter.begun
+        again = counter.update("2024-02-06")
+        assert session.spent == tc.epsilon(1)
+        assert again.column("count")["value"][:2] == first.column("count")["value"]
+        assert again.certificate.verify(session.ledger)
+        assert first.certificate.verify()
 
 
 def test_a_table_that_was_opened_before_has_the_same_keys(folder):

@@ -103,7 +103,7 @@ ASKED = {
 REQUESTS: list[Any] = [Rows(), People(), Moments(col("n"), GRID, squares=True)]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("way", WAYS)
 def test_one_bad_row_changes_no_fate(way: str, tmp_path: Path) -> None:
     cells: list[bytes | None] = [b"a", b"b"] * 500

@@ -75,8 +75,9 @@ def test_a_product_is_that_of_the_matrices() -> None:
         assert decoded(found.form, found.norm).form == found.form
 
 
+@pytest.mark.few(4)
+@pytest.mark.parametrize("cells", [65, 128])
 @pytest.mark.parametrize("asked", [tc.workload.ranges, tc.workload.prefix_sums])
-@pytest.mark.parametrize("cells", [65, pytest.param(128, marks=pytest.mark.full)])
 def test_a_kernel_is_near_the_convex_optimum(asked: object, cells: int) -> None:
     work = asked(cells)  # type: ignore[operator]
     total = work.total(best_strategy({work.reading: 1}, cells, "L2"))
@@ -87,18 +88,29 @@ def test_a_kernel_is_near_the_convex_optimum(asked: object, cells: int) -> None:
     )
 
 
-@pytest.mark.parametrize("cells", [257, pytest.param(300, marks=pytest.mark.full)])
-def test_blocks_have_the_error_of_their_matrix(cells: int) -> None:
+@pytest.mark.parametrize(
+    "cells", [50, *(pytest.param(n, marks=pytest.mark.full) for n in (257, 300))]
+)
+def test_blocks_have_the_error_of_their_matrix(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    if cells < 257:
+        monkeypatch.setattr(ordered, "_OPTIMISED", {"L1": 48, "L2": 48})
+        monkeypatch.setattr(ordered, "_BLOCKS", 48)
     for reading in ("ranges", "prefix_sums"):
         found = best_strategy({reading: 1}, cells, "L1")
         total = float((found.covariance * gram_of(((reading, 1),), cells)).sum())
         assert total_of(found, ((reading, 1),)) == pytest.approx(total, rel=1e-9)
         assert found.squared_sensitivity == np.abs(found.matrix).sum(axis=0).max() ** 2
+    ordered.__dict__["_best"].cache_clear()
 
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    ("cells", "prefix", "every"), [(1024, 1.036, 1.014), (4096, 1.03, 1.03), (65536, 1.03, 1.03)]
+    ("cells", "prefix", "every"),
+    [
+        (1024, 1.036, 1.014),
+        (4096, 1.03, 1.03),
+        pytest.param(65536, 1.03, 1.03, marks=pytest.mark.slow),
+    ],
 )
 def test_many_cells_are_near_the_bound_of_singular_values(
     cells: int, prefix: float, every: float

@@ -154,7 +154,7 @@ def _members(thing: Any, directive: str) -> Iterator[str]:
         if not inspect.getdoc(inner) or not _ours(inner, thing) or _only_refuses(inner):
             continue
         above = [inspect.getattr_static(base, name, None) for base in bases]
-        if any(one is member for one in above) or (any(above) and _refers(inner)):
+        if any(one is member for one in above) or (any(above) and not _says_more(inner)):
             continue
         if isinstance(member, property):
             yield f".. py:property:: {name}\n\n{_indented(_text(member.fget, 'property'))}\n"
@@ -169,9 +169,9 @@ def _members(thing: Any, directive: str) -> Iterator[str]:
         yield f"Inherits the methods and properties of {named}.\n"
 
 
-def _refers(member: Any) -> bool:
-    """Return True if a docstring only refers to the description."""
-    return (inspect.getdoc(member) or "").startswith("See ")
+def _says_more(member: Any) -> bool:
+    """Return True if a member says more than what it overrides: it has a text, not a reference."""
+    return bool(member.__doc__) and not member.__doc__.startswith("See ")
 
 
 def _only_refuses(member: Any) -> bool:

@@ -530,9 +530,6 @@ def read_loss(
     return pure(epsilon) if delta is None else epsilon_delta(epsilon, delta)
 
 
-# A budget as a bar: what is spent of it, and what is left.
-
-
 def shares(total: Budget, spent: Budget, left: Budget) -> Shares:
     """Return the bar of a budget.
 

@@ -128,12 +128,9 @@ def _shown_cost(cost: Budget) -> str:
 #   process was killed) stays *open*: asked again it continues under its own charge, and no one pays
 #   twice.  Once it is answered, the recorded answer comes back, the very same, at no cost.
 # - **One answer per question.**  Of all attempts under a charge, at once or sequentially, in
-#   threads,
-#   processes or on other hosts, the first to record sets the answer, and every one of them gives
-#   out
-#   that one.  Among the threads of one process, :meth:`Ledger.release` makes the second wait for
-#   the
-#   first, which saves its work.
+#   threads, processes or on other hosts, the first to record sets the answer, and every one of them
+#   gives out that one.  Among the threads of one process, :meth:`Ledger.release` makes the second
+#   wait for the first, which saves its work.
 #
 # **Why one charge is enough for many attempts.**  Let M be the release, with the loss that was
 # charged, and let every attempt draw ``M(data)`` with fresh noise.
@@ -145,10 +142,9 @@ def _shown_cost(cost: Budget) -> str:
 #    drawn: drawing has no branch that fails on a number, and an answer is recorded or not whatever
 #    its numbers are.  So the published one is distributed as a single run of M, whose loss is paid.
 # 3. What an attempt shows by failing is a function of the data and the question, not of noise.
-# Where
-#    the plan keeps its promise (no value makes an engine raise) it is a function of public facts
-#    and of the machine alone.  If the promise should break somewhere, asking again shows the same
-#    failure of the same table and nothing more, and it was not free the first time.
+#    Where the plan keeps its promise (no value makes an engine raise) it is a function of public
+#    facts and of the machine alone.  If the promise should break somewhere, asking again shows the
+#    same failure of the same table and nothing more, and it was not free the first time.
 #
 # What the rules rest on: the total never passes the budget, since the charge reads what remains
 # under the lock that it writes with; the sum of costs is a valid bound for questions that are

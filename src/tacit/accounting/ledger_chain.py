@@ -59,7 +59,9 @@ class Account:
         """Remaining budget below the cap; zero if more is spent, None without a cap."""
         if self.cap is None:
             return None
-        return self.cap - self.spent if self.cap.covers(self.spent) else _nothing(self.cap)
+        if not self.cap.covers(self.spent):
+            return Budget.nothing(self.cap.kind)
+        return self.cap - self.spent
 
 
 @dataclass
@@ -166,10 +168,6 @@ def _default(name: str) -> str:
     return f"{name.partition(':')[0]}:{_ANY}"
 
 
-def _nothing(like: Budget) -> Budget:
-    return Budget.nothing(like.kind)
-
-
 # The hash chain of a ledger: its events, and what they add up to.
 #
 # A ledger is a list of events that only grows.  Eight kinds make it up:
@@ -197,10 +195,10 @@ def _nothing(like: Budget) -> Budget:
 # The version of what is written; a ledger of a later version is refused as one.
 # 1 had no accounts, caps and shares, and charges that did not state what they left; in 2 the cost
 # of a charge was one loss, and did not name its parts; in 3 a question did not say how its table is
-# read, and a charge not by which version it was made.  A Tacit of that time would call these
-# damaged. A ledger of an earlier version is read, and is of this one from the first event that is
-# added to it.
-FORMAT = 4
+# read, and a charge not by which version it was made; in 4 a count over time did not say in which
+# format its times are written.  A Tacit of that time would call these damaged.  A ledger of an
+# earlier version is read, and is of this one from the first event that is added to it.
+FORMAT = 5
 
 GENESIS = "0" * 64  # what the first event has in place of the hash of the one before it
 
@@ -457,7 +455,9 @@ class Entry:
     format: int = 3
 
     def __repr__(self) -> str:
-        return f"<Entry {self.sequence} of {self.when}: {self.cost!r}, {self.state}>"
+        tag = self.question.get("tag")
+        tagged = "" if tag is None else f", tagged {tag!r}"
+        return f"<Entry {self.sequence} of {self.when}: {self.cost!r}, {self.state}{tagged}>"
 
     @property
     def state(self) -> Literal["open", "answered"]:
@@ -530,23 +530,18 @@ class Transaction(Protocol):
 
     def head(self) -> Head | None:
         """Return the head, or None while nothing is stored."""
-        ...
 
     def append(self, event: Event, head: Head) -> None:
         """Add one event and the head that it leads to; at most once a transaction."""
-        ...
 
     def about(self, key: str | None) -> list[Event]:
         """Return the events of a key, or with None those about the ledger itself, in order."""
-        ...
 
     def at(self, sequence: int) -> Event | None:
         """Return the event with this sequence number."""
-        ...
 
     def events(self, after: int = 0) -> Iterator[Event]:
         """Go through all events in order, or through those after a sequence number."""
-        ...
 
 
 class Store(Protocol):
@@ -555,12 +550,10 @@ class Store(Protocol):
     @property
     def name(self) -> str:
         """Name of the store in messages."""
-        ...
 
     def home(self) -> dict[str, str] | None:
         """Return what distinguishes this place from a copy of it, or None where nothing does."""
         # It is the same for everyone who may open the place, and from one opening to the next.
-        ...
 
     def write(self) -> AbstractContextManager[Transaction]:
         """Begin a transaction that no other writer runs beside, and commit it at the end."""
@@ -569,15 +562,12 @@ class Store(Protocol):
         #
         # LostError: the place went away.  It says whether anything was stored, or that this is not
         # known; what may have been stored is never taken for not stored.
-        ...
 
     def read(self) -> AbstractContextManager[Transaction]:
         """Begin a transaction that sees one state and changes nothing."""
-        ...
 
     def close(self) -> None:
         """Close the place; what is stored remains."""
-        ...
 
 
 _PAUSES = (0.1, 0.2, 0.5, 1, 2, 4, 8, 15)

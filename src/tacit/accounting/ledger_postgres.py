@@ -431,13 +431,11 @@ class LedgerTables:
 #   server does not come back in time, the error says that it is not known, and nothing is released.
 # - **A home.**  The number of the server's data (``system_identifier``), of the database and of the
 #   table distinguish a ledger from a dump of it that was restored elsewhere or next to it.  All
-#   three
-#   stay when the server restarts, when it is moved with its data, and when a streaming standby
-#   takes
-#   its position; host names, ports and the timeline are no part of it, since they change then.
-#   What has
-#   the same home is a *physical* copy of the whole server: after a fail-over the old primary must
-#   never run again, and a standby that was behind has forgotten the last charges.
+#   three stay when the server restarts, when it is moved with its data, and when a streaming
+#   standby takes its position; host names, ports and the timeline are no part of it, since they
+#   change then. What has the same home is a *physical* copy of the whole server: after a fail-over
+#   the old primary must never run again, and a standby that was behind has forgotten the last
+#   charges.
 #
 # What is set on a connection lasts for one transaction only, so a pooler may be in between.
 

@@ -45,7 +45,6 @@ class Resting(Protocol):
 
     def rest(self) -> bool:
         """Close it unless it is in use; return whether it is closed now."""
-        ...
 
 
 class OpenFiles:

@@ -201,7 +201,8 @@ class Enclosure:
     upper: Fraction
 
     def __post_init__(self) -> None:
-        if self.lower > self.upper:
+        low, high = self.lower, self.upper
+        if low.numerator * high.denominator > high.numerator * low.denominator:
             raise UsageError("an enclosure must have its lower end at or below its upper end")
 
     @classmethod
@@ -213,8 +214,7 @@ class Enclosure:
         """
         if isinstance(value, Enclosure):
             return value
-        point = Fraction(value)
-        return cls(point, point)
+        return _point(value)
 
     @classmethod
     def scaled(cls, low: int, high: int, bits: int) -> Enclosure:
@@ -228,9 +228,7 @@ class Enclosure:
         >>> Enclosure.scaled(1, 3, 2)
         0.25 to 0.75
         """
-        if bits < 0:
-            return cls(Fraction(low << -bits), Fraction(high << -bits))
-        return cls(Fraction(low, 1 << bits), Fraction(high, 1 << bits))
+        return _scaled(low, high, bits)
 
     @property
     def width(self) -> Fraction:
@@ -281,7 +279,7 @@ class Enclosure:
         Args:
             bits: how many digits each end keeps.
         """
-        return Enclosure(_short(self.lower, bits, up=False), _short(self.upper, bits, up=True))
+        return _between(_short(self.lower, bits, up=False), _short(self.upper, bits, up=True))
 
     def maximum(self, value: Exactly) -> Enclosure:
         """Enclose the greater of the two numbers.
@@ -290,7 +288,7 @@ class Enclosure:
             value: a number, or an enclosure of one.
         """
         other = Enclosure.of(value)
-        return Enclosure(max(self.lower, other.lower), max(self.upper, other.upper))
+        return _between(max(self.lower, other.lower), max(self.upper, other.upper))
 
     def minimum(self, value: Exactly) -> Enclosure:
         """Enclose the lesser of the two numbers.
@@ -299,7 +297,7 @@ class Enclosure:
             value: a number, or an enclosure of one.
         """
         other = Enclosure.of(value)
-        return Enclosure(min(self.lower, other.lower), min(self.upper, other.upper))
+        return _between(min(self.lower, other.lower), min(self.upper, other.upper))
 
     def __repr__(self) -> str:
         return show_between(self.lower, self.upper)
@@ -308,39 +306,40 @@ class Enclosure:
         return float_up(self.upper)
 
     def __neg__(self) -> Enclosure:
-        return Enclosure(-self.upper, -self.lower)
+        return _between(-self.upper, -self.lower)
 
     def __abs__(self) -> Enclosure:
         if self.lower >= 0:
             return self
-        return -self if self.upper <= 0 else Enclosure(Fraction(0), max(-self.lower, self.upper))
+        return -self if self.upper <= 0 else _between(Fraction(0), max(-self.lower, self.upper))
 
     def __add__(self, value: Exactly) -> Enclosure:
-        other = Enclosure.of(value)
-        return Enclosure(self.lower + other.lower, self.upper + other.upper)
+        other = value if isinstance(value, Enclosure) else _point(value)
+        return _between(self.lower + other.lower, self.upper + other.upper)
 
     __radd__ = __add__
 
     def __sub__(self, value: Exactly) -> Enclosure:
-        return self + -Enclosure.of(value)
+        other = value if isinstance(value, Enclosure) else _point(value)
+        return _between(self.lower - other.upper, self.upper - other.lower)
 
     def __rsub__(self, value: Exactly) -> Enclosure:
         return -self + value
 
     def __mul__(self, value: Exactly) -> Enclosure:
-        other = Enclosure.of(value)
-        if self.lower >= 0 and other.lower >= 0:
-            return Enclosure(self.lower * other.lower, self.upper * other.upper)
+        other = value if isinstance(value, Enclosure) else _point(value)
+        if self.lower.numerator >= 0 and other.lower.numerator >= 0:
+            return _between(self.lower * other.lower, self.upper * other.upper)
         ends = [a * b for a in (self.lower, self.upper) for b in (other.lower, other.upper)]
-        return Enclosure(min(ends), max(ends))
+        return _between(min(ends), max(ends))
 
     __rmul__ = __mul__
 
     def __truediv__(self, value: Exactly) -> Enclosure:
-        other = Enclosure.of(value)
-        if other.lower <= 0 <= other.upper:
+        other = value if isinstance(value, Enclosure) else _point(value)
+        if other.lower.numerator <= 0 <= other.upper.numerator:
             raise UsageError("cannot divide by an enclosure that contains zero")
-        return self * Enclosure(1 / other.upper, 1 / other.lower)
+        return self * _between(1 / other.upper, 1 / other.lower)
 
     def __rtruediv__(self, value: Exactly) -> Enclosure:
         return Enclosure.of(value) / self
@@ -351,10 +350,38 @@ class Enclosure:
             raise UsageError(f"the power of an enclosure must be at least 0, not {power}")
         if power % 2 == 0 and power and self.lower < 0:
             return abs(self) ** power
-        return Enclosure(self.lower**power, self.upper**power)
+        return _between(self.lower**power, self.upper**power)
 
 
 Exactly: TypeAlias = int | Fraction | Enclosure
+
+# What is public checks its arguments and its ends at every call; the arithmetic, whose ends are in
+# order by its rules, does not: it makes hundreds of thousands of enclosures for one proof.
+_set_lower = vars(Enclosure)["lower"].__set__
+_set_upper = vars(Enclosure)["upper"].__set__
+
+
+def _between(lower: Fraction, upper: Fraction) -> Enclosure:
+    """Return the enclosure of two ends that are known to be in order."""
+    made = object.__new__(Enclosure)
+    _set_lower(made, lower)
+    _set_upper(made, upper)
+    return made
+
+
+def _point(value: int | Fraction) -> Enclosure:
+    point = value if type(value) is Fraction else Fraction(value)
+    return _between(point, point)
+
+
+def _dyadic(digits: int, bits: int) -> Fraction:
+    return Fraction(digits << -bits) if bits < 0 else Fraction(digits, 1 << bits)
+
+
+def _scaled(low: int, high: int, bits: int) -> Enclosure:
+    if low > high:
+        raise UsageError("an enclosure must have its lower end at or below its upper end")
+    return _between(_dyadic(low, bits), _dyadic(high, bits))
 
 
 def _short(value: Fraction, bits: int, up: bool) -> Fraction:
@@ -368,25 +395,25 @@ def _short(value: Fraction, bits: int, up: bool) -> Fraction:
     else:
         denominator <<= -shift
     digits = -(-numerator // denominator) if up else numerator // denominator
-    return Enclosure.scaled(digits, digits, shift).lower
+    return _dyadic(digits, shift)
 
 
 def _increasing(function: Callable[[Fraction, int], Enclosure], x: Exactly, bits: int) -> Enclosure:
-    if isinstance(x, Enclosure) and x.lower != x.upper:
-        return Enclosure(function(x.lower, bits).lower, function(x.upper, bits).upper)
+    if isinstance(x, Enclosure) and x.lower is not x.upper and x.lower != x.upper:
+        return _between(function(x.lower, bits).lower, function(x.upper, bits).upper)
     point = x.lower if isinstance(x, Enclosure) else Fraction(x)
     return function(point, bits)
 
 
 def _exp(x: Fraction, bits: int) -> Enclosure:
     if x == 0:
-        return Enclosure.of(1)
+        return _point(1)
     if x > LARGEST_EXPONENT:
         raise InfeasibleError(f"e**x is enclosed for x up to {LARGEST_EXPONENT} only")
     if x < -LARGEST_EXPONENT:
-        return Enclosure.scaled(0, 1, LARGEST_EXPONENT)
+        return _scaled(0, 1, LARGEST_EXPONENT)
     low, high, k = exp_scaled(x.numerator, x.denominator, bits + 4)
-    return Enclosure.scaled(low, high, bits + 4 - k)
+    return _scaled(low, high, bits + 4 - k)
 
 
 def _log(x: Fraction, bits: int) -> Enclosure:
@@ -395,7 +422,7 @@ def _log(x: Fraction, bits: int) -> Enclosure:
     if x < 1:
         return -_log(1 / x, bits)
     if x == 1:
-        return Enclosure.of(0)
+        return _point(0)
     k = x.numerator.bit_length() - x.denominator.bit_length()
     k -= (x.denominator << k) > x.numerator
     # near 1 the logarithm is as small as x - 1: keep the relative precision
@@ -403,21 +430,21 @@ def _log(x: Fraction, bits: int) -> Enclosure:
     places = bits + 4 + small + k.bit_length()
     low, high = log_unit(x.numerator, x.denominator << k, places)
     two_low, two_high = log_two(places)
-    return Enclosure.scaled(low + k * two_low, high + k * two_high, places)
+    return _scaled(low + k * two_low, high + k * two_high, places)
 
 
 def _sqrt(x: Fraction, bits: int) -> Enclosure:
     if x < 0:
         raise UsageError("the square root needs a number that is not negative")
     if x == 0:
-        return Enclosure.of(0)
+        return _point(0)
     # sqrt(n/d) = sqrt(n d)/d, scaled so that the integer root has at least `bits` digits
     product = x.numerator * x.denominator
     shift = max(0, bits + 1 - product.bit_length() // 2)
     root = isqrt(product << (2 * shift))
     exact = root * root == product << (2 * shift)
     scale = x.denominator << shift
-    return Enclosure(Fraction(root, scale), Fraction(root if exact else root + 1, scale))
+    return _between(Fraction(root, scale), Fraction(root if exact else root + 1, scale))
 
 
 def exp(x: Exactly, bits: int = 64) -> Enclosure:
@@ -458,4 +485,4 @@ def pi(bits: int = 64) -> Enclosure:
     (False, True)
     """
     low, high = pi_fixed(bits + 2)
-    return Enclosure.scaled(low, high, bits + 2)
+    return _scaled(low, high, bits + 2)

@@ -41,7 +41,6 @@ class Repeatable(random.Random):
         self._first, self._drawn = seed % (1 << 64), 0
 
     def getrandbits(self, k: int) -> int:
-        """Return a number of ``k`` bits."""
         words = -(-k // 64)
         drawn = self.words(words)
         return int.from_bytes(drawn.astype("<u8").tobytes(), "little") >> (64 * words - k)
@@ -54,5 +53,4 @@ class Repeatable(random.Random):
             return mixed(np.uint64(self._first) + counters * GOLDEN)
 
     def random(self) -> float:
-        """Return a number from 0 up to but not including 1."""
         return self.getrandbits(53) * 2.0**-53

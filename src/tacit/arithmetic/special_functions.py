@@ -70,7 +70,12 @@ def normal_density(w: Enclosure, bits: int = 128) -> Enclosure:
     0.398942
     """
     square = (w * w if w.lower * w.upper > 0 else abs(w) ** 2).rounded(bits)
-    return (exp(-square / 2, bits) / sqrt(2 * pi(bits), bits)).rounded(bits)
+    return (exp(-square / 2, bits) / _root_of_two_pi(bits)).rounded(bits)
+
+
+@lru_cache(maxsize=256)
+def _root_of_two_pi(bits: int) -> Enclosure:
+    return sqrt(2 * pi(bits), bits)
 
 
 def normal_cdf(w: Enclosure, bits: int = 128) -> Enclosure:

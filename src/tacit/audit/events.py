@@ -6,12 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.audit.features import SUMMARIES, Design, numbers_of, width_of
+from tacit.audit.bets import expected_growth
+from tacit.audit.features import SUMMARIES, Design, grids_of, numbers_of, width_of
 
 # Shallow trees, boosted: a score of numbers that distinguishes two data sets beyond a sum of them.
 #
@@ -237,8 +239,8 @@ def learned_event(
         scores = [_by_count(names[0], names[1])]
     else:
         width = width_of(numbers_of([*left, *right]))
-        summaries = (_by_summary(index, width) for index in range(SUMMARIES))
-        scores = [_by_regression(left, right), *summaries]
+        single = [*range(SUMMARIES), *grids_of(width)]
+        scores = [_by_regression(left, right), *(_by_feature(index, width) for index in single)]
 
     def best(claim: float | None) -> tuple[float, LearnedEvent]:
         thresholds = [_best_threshold(score, left, right, delta, claim) for score in scores]
@@ -275,8 +277,25 @@ def learned_score(
     )
 
 
-def _by_summary(index: int, width: int) -> Callable[[Sequence[Any]], NDArray[np.float64]]:
-    """Score by one number of the summary, whose tails a regression over all outputs may miss."""
+def best_feature(
+    left: Sequence[Any], right: Sequence[Any], delta: float, epsilon: float | None
+) -> Callable[[Sequence[Any]], NDArray[np.float64]]:
+    """Return the single feature, as a score, on whose grades bets would gain the most."""
+    rows = numbers_of([*left, *right])
+    width = width_of(rows)
+
+    def promise(index: int, sign: int) -> float:
+        grades = sign * rows[: len(left), index], sign * rows[len(left) :, index]
+        return expected_growth(grades, 1.0 if epsilon is None else epsilon, delta)
+
+    single = [*range(SUMMARIES), *grids_of(width)]
+    index, sign = max(product(single, (1, -1)), key=lambda one: promise(*one))
+    score = _by_feature(index, width)
+    return lambda outputs: sign * score(outputs)
+
+
+def _by_feature(index: int, width: int) -> Callable[[Sequence[Any]], NDArray[np.float64]]:
+    """Score by one feature, whose tails a regression over all outputs may miss."""
     return lambda outputs: numbers_of(outputs, width)[:, index]
 
 

@@ -1,8 +1,9 @@
 """Outputs as rows of numbers, on which a regression tells two data sets apart."""
 
 # For each number of an output, and for the difference of each to the one before it: the number,
-# whether it is no number or infinite, whether it is a multiple of 2^-53 and of 1 (what
-# floating-point noise leaves behind), and whether it is the largest.  Of a whole output a
+# whether it is no number or infinite, its lowest bit (floating-point noise of any width has finer
+# ones near 0 than a sum with another number), whether it is integral, and whether it is the
+# largest.  Of a whole output a
 # *summary*: how many numbers there are, and under which keys; how many of them are odd, and how
 # many positive; where the first positive one stands and where the largest; the sum, the largest,
 # the smallest and the last.  A regression gets their ranks, and all products of two ranks of the
@@ -43,15 +44,26 @@ def numbers_of(outputs: Sequence[Any], width: int | None = None) -> NDArray[np.f
         table = np.pad(table[:, :width], ((0, 0), (0, max(0, width - table.shape[1]))))
     odd = ~np.isfinite(table)
     plain = np.clip(np.where(odd, 0.0, table), -_HUGE, _HUGE)
-    scaled = np.abs(plain) * 2.0**53
-    fine = (np.abs(plain) < 0.5) & (scaled != np.floor(scaled))
+    grid = _grid(plain)
     plain[np.abs(plain) < _TINY] = 0.0  # nothing is interpolated between numbers so near
     is_integral = plain == np.floor(plain)
     largest = plain == plain.max(axis=1, keepdims=True)
     steps = np.diff(plain, axis=1)
     return np.column_stack(
-        [_summary(plain, odd, sizes), plain, steps, odd, fine, is_integral, largest]
+        [_summary(plain, odd, sizes), plain, steps, odd, grid, is_integral, largest]
     )
+
+
+def _grid(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the exponent of the lowest bit that is set in each number; 0 for an integer.
+
+    >>> _grid(np.array([0.75, 2.0**-53, 6.0, 0.0])).tolist()
+    [-2.0, -53.0, 0.0, 0.0]
+    """
+    significands, exponents = np.frexp(numbers)
+    bits = (np.abs(significands) * 2.0**53).astype(np.int64)
+    lowest = np.frexp((bits & -bits).astype(np.float64))[1] - 1
+    return np.where(bits == 0, 0.0, np.minimum(exponents - 53 + lowest, 0))
 
 
 SUMMARIES = 9  # features of a whole output, which come first
@@ -64,6 +76,16 @@ def width_of(features: NDArray[np.float64]) -> int:
     3
     """
     return int(features.shape[1] - SUMMARIES + 1) // 6
+
+
+def grids_of(width: int) -> range:
+    """Return which features are the lowest bits of the numbers of an output; none of a long one.
+
+    >>> grids_of(2), grids_of(50)
+    (range(14, 16), range(0, 0))
+    """
+    first = SUMMARIES + 3 * width - 1
+    return range(first, first + width) if width <= _SHORT else range(0)
 
 
 def _summary(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tacit import plotting
 from tacit.arithmetic.exact import Number, as_fraction, as_integer, positive
 from tacit.audit.bets import LEVELS, Bets, FittedBets, GradedBets
-from tacit.audit.events import Event, learned_event, learned_score
+from tacit.audit.events import Event, best_feature, learned_event, learned_score
 from tacit.audit.features import Design, FewFeatures
 from tacit.calls import public
 from tacit.display.card import Shown
@@ -257,11 +257,11 @@ def sampled(
 
     The first 50 runs on each side choose an event; from then on every run is counted on the event
     that the runs before it chose, and the bound holds at every moment at once
-    (:mod:`tacit.audit.bets` has the proof).  Where no event is given, a
-    quarter of the money is bet on grades of the outputs from 200 runs on
-    (:mod:`tacit.audit.bets`), and half of it on ratios that are fitted to many features
-    and to few from 500 on (:mod:`tacit.audit.bets`).  So the runs end as soon as the
-    claim is refuted, with no penalty for having looked: a gross violation takes some hundred runs.
+    (:mod:`tacit.audit.bets` has the proof).  Where no event is given, two fifths of the money are
+    bet on grades of the outputs, by a score and by a single feature, from 200 runs on, and two
+    fifths on ratios that are fitted to many features and to few, from 500 on.  So the runs end as
+    soon as the claim is refuted, with no penalty for having looked: a gross violation takes some
+    hundred runs.
 
     Nothing here proves a claim.  What is rarer than the runs can show stays unseen, which
     :func:`tacit.audit.verify` finds where outputs can be listed.
@@ -308,6 +308,8 @@ def sampled(
     wealth_process = Bets(rest, confidence)
     graded = GradedBets(wealth_process.grid, rest) if event is None else None
     fitted = [FittedBets(wealth_process.grid, rest, kind) for kind in (Design.of, FewFeatures.of)]
+    single = GradedBets(wealth_process.grid, rest)
+    others: list[GradedBets | FittedBets] = [single, *fitted]
     graded_at, fitted_at = _GRADED_FROM / _AGAIN, _FITTED_FROM / _FITTED_AGAIN
     seen: tuple[list[Any], list[Any]] = ([], [])
     curve = TradeOff(1 if graded is None else 1 + len(LEVELS))
@@ -326,11 +328,9 @@ def sampled(
                 above = graded.add(*fresh)
                 if above is not None:
                     curve.add(slice(1, None), above, count)
-                for account in fitted:
+                for account in others:
                     account.add(*fresh)
-                other_bets = np.vstack(
-                    [graded.log_wealth(), *(account.log_wealth() for account in fitted)]
-                )
+                other_bets = np.vstack([account.log_wealth() for account in (graded, *others)])
             inside = chosen(fresh[tells_of_v]), chosen(fresh[not tells_of_v])
             wealth_process.add(inside[0], list(inside[1]), other_bets)
             hits = np.array([[np.sum(side)] for side in inside])
@@ -348,10 +348,11 @@ def sampled(
                 graded_at = done
                 score = learned_score(*(side[::2] for side in seen))
                 graded.learn(score, *(side[1::2] for side in seen))
+                single.learn(best_feature(*seen, rest, claim), *seen)
             if graded is not None and _FITTED_AGAIN * fitted_at <= done <= _MAX_RETAINED:
                 fitted_at = done
-                for account in fitted:
-                    account.learn(*seen)
+                for fit in fitted:
+                    fit.learn(*seen)
     return SampledAudit(
         wealth_process.lower,
         done,

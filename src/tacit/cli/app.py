@@ -62,18 +62,32 @@ def _nearest(typed: str, command: Any) -> list[str]:
     return (len(word) > 2 and by_word) or get_close_matches(typed, known)
 
 
+_COMMAND = "tacit.command"  # where the context of all commands has the name of the one that runs
+_PLAINER = {  # words of the library that reads a value
+    "Input should be a valid integer, unable to parse string as an integer": (
+        "write a whole number, such as 5"
+    ),
+    "Input should be a valid number, unable to parse string as a number": (
+        "write a number, such as 0.5"
+    ),
+}
+
+
 @contextmanager
-def _plainly() -> Iterator[None]:
-    """Turn errors of typer into errors of Tacit."""
+def _plainly(context: Any = None) -> Iterator[None]:
+    """Turn errors of typer into errors of Tacit; a context knows which command was typed."""
     try:
         yield
     except _Mistyped as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # it prints the help
             raise
-        command = error.ctx.command_path if error.ctx is not None else "tacit"
+        typed = [] if context is None else context.meta.get(_COMMAND, [])
+        command = error.ctx.command_path if error.ctx is not None else " ".join(["tacit", *typed])
         if getattr(error, "possibilities", None) is not None and error.ctx is not None:
             error.possibilities = _nearest(error.option_name, error.ctx.command)
         message = error.format_message().rstrip(".")
+        for words, plainer in _PLAINER.items():
+            message = message.replace(words, plainer)
         if "unexpected extra argument" in message:
             message += (
                 ": several values of a flag are joined without spaces, --keys other,black or "
@@ -99,12 +113,13 @@ class _Commands(AskingGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was typed; a wrong flag is a plain error."""
-        with _plainly():
+        with _plainly(ctx):
             return super().invoke(ctx)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that is run, whose help has no type of Python."""
         name, command, rest = super().resolve_command(ctx, args)
+        ctx.meta[_COMMAND] = [name]
         return name, plain(command, ctx), rest
 
     def format_help(self, ctx: Any, formatter: Any) -> None:

@@ -121,7 +121,8 @@ class StatisticOptions:
 
     statistics: list[str] = argument(
         "count, sum, mean, median, var, std, min, max, percentile:25, var:1 and std:1 "
-        "(ddof), interquartile_range, trimmed_mean:0.1; with the word table in front: a table "
+        "(ddof), interquartile_range, range, mad, gini, mode, trimmed_mean:0.1, "
+        "winsorized_mean:0.1; with the word table in front: a table "
         "of every release and its neighbours.",
         "[table] STATISTIC...",
         default=...,

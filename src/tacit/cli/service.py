@@ -188,6 +188,7 @@ def _serve(settings: Settings, server: ServerOptions) -> None:
     from tacit.service.web.state import ServiceState
 
     server.refuse_plain(settings)
+    server.refuse_taken()
     state = ServiceState(settings)
     known = state.tokens.listed(limit=1)
     names = ", ".join(state.declared) or "no data set yet"
@@ -206,6 +207,7 @@ def _serve_demo(folder: Path, server: ServerOptions) -> None:
     from tacit.service.web.server import run
     from tacit.service.web.state import ServiceState
 
+    server.refuse_taken()
     write_demo(folder)
     settings = Settings.load(folder)
     server.refuse_plain(settings)

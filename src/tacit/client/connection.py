@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -11,18 +12,170 @@ from urllib.parse import quote
 from tacit.accounting.budget import Budget
 from tacit.arithmetic.exact import Number
 from tacit.calls import public
-from tacit.client.remote_plan import RemotePlan
+from tacit.client.remote_plan import RemotePlan, remote_plan
 from tacit.client.remote_question import RemoteDataset, RemoteJob, RemoteQuestion, RemoteSql, pages
-from tacit.client.remote_session import RemoteTable
+from tacit.client.remote_schedule import RemoteSchedule, remote_schedule, remote_schedules
 from tacit.client.transport import Transport
 from tacit.errors import UsageError
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import Price
+from tacit.tables.plan.query import Declared, Unit
 from tacit.tables.question import QueryableTable
 from tacit.tables.release.answer import Answer
 
 
-class Connection(QueryableTable[RemoteQuestion]):
+class _OfDataset(QueryableTable[RemoteQuestion]):
+    """What is asked of a data set of a service, by its table or by the connection."""
+
+    _hosted: RemoteDataset
+
+    @property
+    def budget(self) -> Budget:
+        """The whole budget."""
+        return self._hosted.budget
+
+    @property
+    def spent(self) -> Budget:
+        """The budget spent so far."""
+        return self._hosted.amount("spent")
+
+    @property
+    def remaining(self) -> Budget:
+        """The budget that is left."""
+        return self._hosted.amount("remaining")
+
+    def table(self, name: str) -> RemoteTable:
+        """Return another protected table of the same data set.
+
+        Raises:
+            UsageError: there is none.
+        """
+        return RemoteTable(self._hosted, name)
+
+    def sql(self, text: str) -> RemoteSql:
+        """Ask a question that is written in SQL; see :meth:`tacit.Session.sql`.
+
+        The service translates it when it is previewed or released, and says then what it refuses.
+        """
+        return RemoteSql(self._hosted, text)
+
+    def plan(
+        self,
+        questions: Iterable[RemoteQuestion | RemoteSql],
+        weights: Mapping[str, Number] | None = None,
+        *,
+        least: Literal["total", "relative", "worst"] = "total",
+        unlisted: Literal["count", "drop"] = "count",
+        nonnegative: bool = False,
+    ) -> RemotePlan:
+        """Plan several questions together: less error than one by one, under one charge.
+
+        Args:
+            questions: of this connection, about one table, built or in SQL.
+            weights: as in :meth:`tacit.Session.plan`.
+            least: as there.
+            unlisted: as there.
+            nonnegative: as there.
+
+        Raises:
+            UsageError: as :meth:`tacit.Session.plan`; of questions in SQL, when the plan is used.
+        """
+        return remote_plan(self._hosted, questions, weights, least, unlisted, nonnegative)
+
+    def schedule(
+        self,
+        question: RemoteQuestion | RemoteSql | RemotePlan,
+        *,
+        start: str | datetime.date,
+        every: str,
+        times: int,
+        title: str = "",
+        **price: Unpack[Price],
+    ) -> RemoteSchedule:
+        """Have a question released at each time of a calendar; all releases are paid for now.
+
+        Each is of the rows as they are then, and has the tag of the schedule with its date, such
+        as ``"beds 2026-01-31"``.  The same call again returns the same schedule, at no cost.
+
+        Args:
+            question: a question or a plan of this connection.
+            start: when the first release is due, in UTC: ``"2026-01-31"``, ``"2026-01-31 06:00"``.
+            every: how far apart they are: ``"1d"``, ``"1w"``, ``"1mo"``, ``"3mo"``, ``"1y"``.  A
+                month without the day of the first ends with its last day.
+            times: how many there are.
+            title: what the pages of the service call it.
+            **price: ``epsilon``, ``delta``, ``rho``, ``total`` and ``tag`` of each release, as in
+                :meth:`RemoteQuestion.release`.
+
+        Raises:
+            BudgetError: all releases together cost more than remains; nothing was spent.
+            UsageError: the question, its price or the calendar is wrong; nothing was spent.
+            AccessError: this is not for the holder of the token.
+            RefusedError: it was cancelled, or a release with such a tag was made before.
+            ServiceError: the service does not answer.
+        """
+        return remote_schedule(self._hosted, question, start, every, times, title, price)
+
+    def schedules(self) -> list[RemoteSchedule]:
+        """Return the schedules that the holder of the token may see."""
+        return remote_schedules(self._hosted)
+
+    def history(self) -> list[RemoteJob]:
+        """Return the releases that the holder of the token may see."""
+        at = self._hosted
+        return [
+            RemoteJob(at.transport, one) for one in pages(at.transport, "/v1/releases", at.name)
+        ]
+
+
+class RemoteTable(_OfDataset):
+    """A table of a data set that a service hosts.
+
+    What is public of it (columns, bounds, keys, whom it protects) is read once; the budget is read
+    again each time.
+    """
+
+    def __init__(self, hosted: RemoteDataset, table: str | None = None) -> None:
+        self._hosted, self._name = hosted, hosted.table(table)
+
+    @property
+    def name(self) -> str:
+        """The name of the data set."""
+        return self._hosted.name
+
+    @property
+    def dataset(self) -> str:
+        """The identity of the data set, as its ledger and its certificates carry it."""
+        return str(self._hosted.fields["identity"])
+
+    @property
+    def about(self) -> dict[str, object]:
+        """Metadata of the data set: purpose, owner, latency, approval and the like."""
+        return {name: value for name, value in self._hosted.fields.items() if name != "tables"}
+
+    @property
+    def declared(self) -> Declared:
+        """The bounds and keys that the data set has for the table."""
+        return self._question().declared
+
+    @property
+    def unit(self) -> Unit:
+        """Whom an answer protects."""
+        return self._question().unit
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The kind of every column, by name."""
+        return dict(self._question().schema.kinds())
+
+    def _question(self) -> RemoteQuestion:
+        return RemoteQuestion(self._hosted, *self._hosted.question(self._name))
+
+    def __repr__(self) -> str:
+        return f"<RemoteTable {self._name!r} of {self.name!r} at {self._hosted.transport.url}>"
+
+
+class Connection(_OfDataset):
     """A service, asked with one token; made by :func:`tacit.connect`.
 
     Questions go to its data set: the one that was named, or the only one that the token sees;
@@ -51,9 +204,9 @@ class Connection(QueryableTable[RemoteQuestion]):
         return RemoteTable(RemoteDataset(self._transport, name))
 
     @cached_property
-    def _default(self) -> RemoteTable:
+    def _hosted(self) -> RemoteDataset:  # type: ignore[override]
         if self._name is not None:
-            return self.dataset(self._name)
+            return RemoteDataset(self._transport, self._name)
         names = self.datasets
         if len(names) != 1:
             listed = ", ".join(map(repr, names)) or "none"
@@ -61,32 +214,10 @@ class Connection(QueryableTable[RemoteQuestion]):
                 f"name a data set, tc.connect(..., dataset='visits') or "
                 f".dataset('visits'); the token sees: {listed}"
             )
-        return self.dataset(names[0])
+        return RemoteDataset(self._transport, names[0])
 
     def _question(self) -> RemoteQuestion:
-        return self._default.filter()
-
-    def table(self, name: str) -> RemoteTable:
-        """Return another protected table of the data set."""
-        return self._default.table(name)
-
-    def sql(self, text: str) -> RemoteSql:
-        """Ask a question that is written in SQL; see :meth:`tacit.Session.sql`."""
-        return self._default.sql(text)
-
-    def plan(
-        self,
-        questions: Iterable[RemoteQuestion | RemoteSql],
-        weights: Mapping[str, Number] | None = None,
-        *,
-        least: Literal["total", "relative", "worst"] = "total",
-        unlisted: Literal["count", "drop"] = "count",
-        nonnegative: bool = False,
-    ) -> RemotePlan:
-        """Plan several questions together; see :meth:`tacit.Session.plan`."""
-        return self._default.plan(
-            questions, weights, least=least, unlisted=unlisted, nonnegative=nonnegative
-        )
+        return RemoteTable(self._hosted).filter()
 
     def preview(self, query: str, **price: Unpack[Price]) -> Preview:
         """Return the expected errors of a query in SQL, before anything is spent."""
@@ -95,25 +226,6 @@ class Connection(QueryableTable[RemoteQuestion]):
     def release(self, query: str, **price: Unpack[Price]) -> Answer:
         """Release a query in SQL; see :meth:`tacit.tables.Question.release`."""
         return self.sql(query).release(**price)
-
-    @property
-    def budget(self) -> Budget:
-        """The whole budget of the data set."""
-        return self._default.budget
-
-    @property
-    def spent(self) -> Budget:
-        """The budget spent so far."""
-        return self._default.spent
-
-    @property
-    def remaining(self) -> Budget:
-        """The budget that is left."""
-        return self._default.remaining
-
-    def history(self) -> list[RemoteJob]:
-        """Return the releases of the data set that the holder of the token may see."""
-        return self._default.history()
 
     def job(self, name: str) -> RemoteJob:
         """Return a release by its name at the service.
@@ -127,7 +239,7 @@ class Connection(QueryableTable[RemoteQuestion]):
 
     def why(self, action: str) -> str:
         """Return why the holder of the token may, or may not, do something on the data set."""
-        parameters = {"action": action, "dataset": self._default.name}
+        parameters = {"action": action, "dataset": self._hosted.name}
         reply = self._transport.get("/v1/why", **parameters)
         return "; ".join(part for part in (reply["because"], reply["remedy"]) if part)
 

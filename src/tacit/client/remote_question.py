@@ -19,6 +19,7 @@ from tacit.tables.open_source import Source
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import Amount, Price, min_epsilon, priced, read_confidence
 from tacit.tables.plan.query import Declared, Query
+from tacit.tables.privacy_unit import Person
 from tacit.tables.query.joins import MOST_ROWS, Join
 from tacit.tables.question import QuestionBase
 from tacit.tables.reading import DEFAULT_READING
@@ -181,9 +182,6 @@ def _shown(fields: Mapping[str, Any]) -> list[Any] | None:
     return answers if answer is None else [answer]
 
 
-# What a service says of a data set: enough to write questions to it here.
-
-
 class RemoteDataset:
     """A data set of a service: what is public of it is read once, the budget each time."""
 
@@ -202,7 +200,7 @@ class RemoteDataset:
         self.shapes = {name: TableShape.from_json(name, one) for name, one in tables}
 
     @property
-    def people(self) -> list[tuple[str, str | None]]:
+    def people(self) -> list[tuple[str, Person | None]]:
         """The protected tables, each with its person column."""
         return [(n, s.unit.column) for n, s in self.shapes.items() if s.unit is not None]
 
@@ -223,7 +221,13 @@ class RemoteDataset:
         """Return the tables that one may be joined with."""
         return {
             name: OtherTable(
-                name, shape.key, shape.public, _never, shape.bounds, shape.keys, shape.descriptions
+                name,
+                shape.key,
+                shape.public,
+                _never,
+                shape.bounds,
+                shape.keys,
+                descriptions=shape.descriptions,
             )
             for name, shape in self.shapes.items()
             if name != table
@@ -501,6 +505,14 @@ def _fields(described: Mapping[str, Any]) -> dict[str, Any]:
     if "joins" in fields:
         fields["joins"] = [{part: join[part] for part in _JOINED} for join in fields["joins"]]
     return fields
+
+
+def release_body(question: object, at: RemoteDataset, price: Price) -> dict[str, Any] | None:
+    """Return the request of a release; None of what cannot be asked there."""
+    if not isinstance(question, Sent) or question._at is not at:
+        return None
+    body = {**question._payload(), **exact_price(price)}
+    return {name: value for name, value in body.items() if value is not None}
 
 
 def exact_price(price: Price) -> dict[str, Any]:

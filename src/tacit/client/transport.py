@@ -197,6 +197,10 @@ class Transport:
         headers = {} if key is None else {"Idempotency-Key": key}
         return self._request("POST", path, {"json": body, "headers": headers})
 
+    def delete(self, path: str) -> Any:
+        """Delete something, and return what the route says."""
+        return self._request("DELETE", path, {})
+
     def close(self) -> None:
         """Close the connections."""
         self._client.close()

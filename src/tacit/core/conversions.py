@@ -217,9 +217,6 @@ def epsilon_bound(measure: Measure, loss: Any, delta: Fraction) -> Enclosure | f
     raise UsageError(f"{measure} has no conversion to an epsilon at delta")
 
 
-# Privacy losses that are dominated in two ways: by a pair, and by a bound on Renyi divergences.
-
-
 @dataclass(frozen=True)
 class ConcentratedToo(Dominating):
     """A dominating pair of a release, and the rho of its zCDP: each answer is the smaller one.
@@ -235,12 +232,10 @@ class ConcentratedToo(Dominating):
     rho: Fraction  # the release is rho-zCDP
 
     def delta(self, epsilon: Number) -> Enclosure:
-        """Enclose the least delta at ``epsilon`` between zero and the smaller bound."""
         level = as_fraction(epsilon, "epsilon")
         return self._smaller(level, super().delta(level))
 
     def deltas(self, epsilons: Sequence[Fraction]) -> list[Enclosure]:
-        """Enclose the least delta at each epsilon between zero and the smaller bound."""
         pairs = zip(epsilons, super().deltas(epsilons), strict=True)
         return [self._smaller(level, pair) for level, pair in pairs]
 
@@ -251,7 +246,6 @@ class ConcentratedToo(Dominating):
         return Enclosure(Fraction(0), min(pair.upper, other.upper))
 
     def epsilon(self, delta: Number) -> Enclosure | float:
-        """Enclose the least epsilon at ``delta`` between zero and the smaller bound."""
         target = as_fraction(delta, "delta")
         pair = super().epsilon(target)
         other = epsilon_bound(ZeroConcentratedDP(), self.rho, target) if target < 1 else pair
@@ -268,7 +262,6 @@ class ConcentratedToo(Dominating):
         return pair
 
     def self_compose(self, times: int) -> Dominating:
-        """Return what dominates ``times`` such releases together."""
         return ConcentratedToo(self.losses.self_compose(times), times * self.rho)
 
 

@@ -588,9 +588,6 @@ def largest_of_chords(x: Floats, f: Floats) -> Floats:
     return best
 
 
-# Renyi divergences of any order, and the supremum that zCDP bounds, with certified enclosures.
-
-
 @public
 def renyi(p: object, q: object, alpha: Number | float) -> Enclosure | float:
     """Return the Renyi divergence of an order above zero.

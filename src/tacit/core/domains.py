@@ -93,9 +93,6 @@ def _as_whole(value: Any) -> int:
     return min(max(math.floor(number + 0.5), int(_INT64.min)), int(_INT64.max))
 
 
-# What every domain answers, and the domain of numbers.
-
-
 @public
 class Domain(ABC):
     """A set of values, with a total way to read raw data into it."""
@@ -239,7 +236,6 @@ class Number(Domain):
         return int(scaled) if scaled.denominator == 1 and self.kind == "int" else float(scaled)
 
     def sample(self, source: random.Random) -> object:
-        """Draw a member, often a bound, a tie or a special value."""
         low = self.lower if self.lower is not None else Fraction(-10)
         if self.lower is None and self.upper is not None:
             low = self.upper - 20
@@ -256,7 +252,6 @@ class Number(Domain):
         return min(max(source.uniform(float(low), float(high)), special[0]), special[1])
 
     def describe(self) -> dict[str, object]:
-        """Return the domain as plain JSON values."""
         text: dict[str, Any] = {"domain": "number", "kind": self.kind}
         for name in ("lower", "upper", "grid"):
             if getattr(self, name) is not None:
@@ -330,11 +325,9 @@ class Category(Domain):
         return plain if self.contains(plain) else None
 
     def sample(self, source: random.Random) -> object:
-        """Draw a label."""
         return source.choice(self.categories or ("a", "b", "c"))
 
     def describe(self) -> dict[str, object]:
-        """Return the domain as plain JSON values."""
         known = None if self.categories is None else list(self.categories)
         return {"domain": "category", "categories": known}
 
@@ -377,7 +370,6 @@ class Vector(Domain):
             object.__setattr__(self, "size", as_integer(self.size, "size", minimum=0))
 
     def contains(self, value: object) -> bool:
-        """Return whether every element is a member and the size is the public one."""
         if isinstance(value, (str, bytes)) or not hasattr(value, "__len__"):
             return False
         values: Any = value
@@ -401,7 +393,6 @@ class Vector(Domain):
         return [self.element.read(v) for v in values]
 
     def present(self, value: object) -> object:
-        """Turn whole grid units into an array of numbers."""
         if not isinstance(self.element, Number) or self.element.grid is None:
             return value
         if self.element.grid == 1 and self.element.kind == "int":
@@ -410,12 +401,10 @@ class Vector(Domain):
         return np.array([self.element.present(v) for v in values])
 
     def sample(self, source: random.Random) -> object:
-        """Draw a short vector of members."""
         size = source.randint(0, 6) if self.size is None else self.size
         return [self.element.sample(source) for _ in range(size)]
 
     def describe(self) -> dict[str, object]:
-        """Return the domain as plain JSON values."""
         return {"domain": "vector", "element": self.element.describe(), "size": self.size}
 
     def __str__(self) -> str:
@@ -469,7 +458,6 @@ class Frame(Domain):
         return Vector(dict(self.columns)[name], size=self.size)
 
     def contains(self, value: object) -> bool:
-        """Return whether ``value`` maps each column name to a member vector of one length."""
         table: Any = value
         try:
             lengths = {len(table[name]) for name in self.names}
@@ -490,12 +478,10 @@ class Frame(Domain):
         return columns
 
     def sample(self, source: random.Random) -> object:
-        """Draw a short table of members."""
         size = source.randint(0, 5) if self.size is None else self.size
         return {n: [d.sample(source) for _ in range(size)] for n, d in self.columns}
 
     def describe(self) -> dict[str, object]:
-        """Return the domain as plain JSON values."""
         columns = [[name, domain.describe()] for name, domain in self.columns]
         return {"domain": "frame", "columns": columns, "size": self.size}
 

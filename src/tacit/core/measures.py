@@ -339,19 +339,16 @@ class _Paired(Measure):
         return self.name.strip("()").split(",")[0]
 
     def at_most(self, loss: Loss, limit: Loss) -> bool:
-        """Compare both parts."""
         here: Any = loss
         there: Any = limit
         return bool(here[0] <= there[0] and here[1] <= there[1])
 
     def compose(self, losses: Iterable[Loss]) -> Loss:
-        """Add both parts."""
         pairs: list[Any] = list(losses)
         delta = min(Fraction(1), sum((d for _, d in pairs), Fraction(0)))
         return sum((e for e, _ in pairs), Fraction(0)), delta
 
     def show(self, loss: Loss) -> str:
-        """Write a loss for people."""
         pair: Any = loss
         return f"{self._first} = {show(pair[0])} at delta = {show(pair[1])}"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import random
 from abc import ABC, abstractmethod
@@ -19,6 +18,7 @@ from tacit.arithmetic.roots_and_bisection import sqrt_up
 from tacit.calls import public
 from tacit.core.domains import Category, Domain, Frame, Number, Vector
 from tacit.errors import UsageError
+from tacit.statistics.statistic import replaced
 
 # Metrics: how far two data sets, or two aggregates, are from each other.
 #
@@ -32,17 +32,6 @@ Distance = Fraction | float
 
 def _measures(kind: type[Metric]) -> bool:
     return not getattr(kind.distance, "__isabstractmethod__", False)
-
-
-def _changed(cls: type, parent: type) -> bool:
-    """Return whether a class has something else than its parent, apart from how it is described."""
-    unchanged = {n for n in dir(parent) if not n.startswith(("__", "_abc_"))} - {
-        "sentence",
-        "describe",
-    }
-    return any(
-        inspect.getattr_static(cls, n) is not inspect.getattr_static(parent, n) for n in unchanged
-    )
 
 
 @public
@@ -63,7 +52,8 @@ class Metric(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         for parent in cls.__mro__[1:]:
-            if issubclass(parent, Metric) and _measures(parent) and _changed(cls, parent):
+            kept = issubclass(parent, Metric) and _measures(parent)
+            if kept and replaced(cls, parent, ("sentence", "describe")):
                 raise UsageError(
                     f"{cls.__name__} changes the distance of {parent.__name__}, for which the "
                     "maps were proven: derive it from Metric itself"
@@ -194,7 +184,6 @@ class _VectorMetric(Metric):
     carries = (Vector,)
 
     def supports(self, domain: Domain) -> bool:
-        """Return whether the domain is a vector of numbers."""
         return isinstance(domain, Vector) and isinstance(domain.element, Number)
 
 
@@ -285,7 +274,6 @@ class SparseDistance(_VectorMetric):
         return Fraction(math.ceil(max([together, *gaps])))
 
     def describe(self) -> dict[str, object]:
-        """Return the metric as plain JSON values."""
         return {"metric": type(self).__name__, "coordinates": self.coordinates}
 
     def __str__(self) -> str:
@@ -363,9 +351,6 @@ def _comparable(value: Any) -> Hashable:
     return _canonical(value)
 
 
-# Data that comes in disjoint parts already: a mapping of public names to data sets.
-
-
 @dataclass(frozen=True)
 class Parts(Domain):
     """A mapping of public names to members of a domain; each record is in one part.
@@ -379,7 +364,6 @@ class Parts(Domain):
     part: Domain
 
     def contains(self, value: Any) -> bool:
-        """Return whether each name, and no other, has a member."""
         return (
             isinstance(value, Mapping)
             and set(value) == set(self.names)
@@ -394,11 +378,9 @@ class Parts(Domain):
         return {name: self.part.read(value.get(name, nothing)) for name in self.names}
 
     def sample(self, source: random.Random) -> Any:
-        """Draw a member for each name."""
         return {name: self.part.sample(source) for name in self.names}
 
     def describe(self) -> dict[str, Any]:
-        """Return the domain as plain JSON values."""
         names = [str(name) for name in self.names]
         return {"domain": "parts", "names": names, "part": self.part.describe()}
 
@@ -425,7 +407,6 @@ class PartsDistance(Metric):
         return self.part.counts_records
 
     def supports(self, domain: Domain) -> bool:
-        """Return whether each part can be compared."""
         return isinstance(domain, Parts) and self.part.supports(domain.part)
 
     def distance(self, u: Any, v: Any) -> Distance:
@@ -436,7 +417,6 @@ class PartsDistance(Metric):
         )
 
     def describe(self) -> dict[str, Any]:
-        """Return the metric as plain JSON values."""
         return {"metric": "PartsDistance", "part": self.part.describe()}
 
     def __str__(self) -> str:

@@ -94,7 +94,6 @@ class IdealisedLaplace(_Idealised):
     """
 
     def log_density(self, x: float) -> float:
-        """Return the logarithm of the density at x."""
         return -abs(x - self.centre) / self.scale - math.log(2 * self.scale)
 
     def _log_below(self, z: float) -> float:
@@ -116,7 +115,6 @@ class IdealisedGaussian(_Idealised):
     """
 
     def log_density(self, x: float) -> float:
-        """Return the logarithm of the density at x."""
         z = (x - self.centre) / self.scale
         return -z * z / 2 - math.log(self.scale * math.sqrt(2 * math.pi))
 
@@ -134,9 +132,6 @@ def _mills(z: float) -> float:
     for level in range(60, 0, -1):
         tail = z + level / tail
     return 1 / tail
-
-
-# How far the outputs of a measurement on two data sets are from each other: computed.
 
 
 class HasOutputs(Protocol):

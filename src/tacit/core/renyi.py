@@ -104,7 +104,6 @@ class RenyiDP(Measure):
         return Fraction(min(stated, known.renyi(self.alpha).rounded(64).upper))
 
     def describe(self) -> dict[str, object]:
-        """Return the measure as plain JSON values."""
         return {"measure": "RenyiDP", "alpha": str(self.alpha)}
 
     def __str__(self) -> str:
@@ -172,20 +171,17 @@ class RenyiCurve(Measure):
         return f"tc.framework.RenyiDP({show(self.orders[0])}).divergence(p, q)"
 
     def read(self, loss: object) -> tuple[Fraction, ...]:
-        """Read one loss for each order."""
         if not isinstance(loss, (tuple, list)) or len(loss) != len(self.orders):
             raise UsageError(f"a loss of a Renyi curve of {len(self.orders)} orders is as many")
         pairs = zip(self._at_each(), loss, strict=True)
         return tuple(as_fraction(one.read(part), one.name) for one, part in pairs)
 
     def at_most(self, loss: Loss, limit: Loss) -> bool:
-        """Compare the losses of each order."""
         here: Any = loss
         there: Any = limit
         return all(a <= b for a, b in zip(here, there, strict=True))
 
     def compose(self, losses: Iterable[Loss]) -> Loss:
-        """Add the losses of each order."""
         every: list[Any] = [(Fraction(0),) * len(self.orders), *losses]
         return tuple(sum(column, Fraction(0)) for column in zip(*every, strict=True))
 
@@ -219,7 +215,6 @@ class RenyiCurve(Measure):
         return f"{self.name} = {ends} to {show(part[-1])} at order {show(self.orders[-1])}"
 
     def describe(self) -> dict[str, object]:
-        """Return the measure as plain JSON values."""
         return {"measure": "RenyiCurve", "orders": [str(order) for order in self.orders]}
 
     def __str__(self) -> str:
@@ -254,9 +249,6 @@ def _chord(measure: RenyiDP | RenyiCurve, loss: Any, alpha: Fraction) -> Fractio
             return Fraction((height + (top - height) * (alpha - low) / (order - low)) / (alpha - 1))
         low, height = order, top
     raise AssertionError("an order above all known ones was requested")
-
-
-# A measure of privacy loss from its description.
 
 
 def measure_from(description: Mapping[str, Any]) -> Measure:

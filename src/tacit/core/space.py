@@ -129,9 +129,6 @@ def _built(step: Step, space: Space) -> Any:
         return None
 
 
-# A chain, explained to a person: each step with the distance that is left after it.
-
-
 @dataclass(frozen=True)
 class ChainLink:
     """One step of a chain: its title, its recipe, where it leads, and its own map."""
@@ -282,7 +279,6 @@ class Pipeline(Shown, Step, Generic[Made]):
         )
 
     def describe(self) -> dict[str, object]:
-        """Return the steps as plain JSON values."""
         return {"step": self.name, "steps": [step.describe() for step in self.steps]}
 
 
@@ -358,9 +354,6 @@ def plain(value: Any) -> Any:
     return str(getattr(value, "__qualname__", type(value).__qualname__))
 
 
-# A chain whose last step is still missing its noise: what ``chain >> tc.framework.laplace`` makes.
-
-
 @public
 class Unfinished(Shown):
     """A chain that ends in a kind of step, without the parameter that says how much noise.
@@ -412,6 +405,7 @@ class Unfinished(Shown):
         return Unfinished(self.chain, self.kind, self.given, self.name, self.fields, after)
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        """Raise: the chain has no noise yet."""
         raise UsageError(
             f"{self.name} has no noise parameter yet: write {self.name}({self.fields[0]}=...), or "
             "let tc.framework.calibrate(chain, d_in=..., d_out=...) find it"

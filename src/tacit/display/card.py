@@ -10,8 +10,6 @@ from typing import Any
 from tacit.display.svg_chart import budget_bar
 from tacit.errors import TacitError, need
 
-# Templates of pages and of notebooks: text becomes HTML with everything in it escaped.
-
 
 @cache
 def _templates(package: str) -> Any:

@@ -48,14 +48,20 @@ class Dialect:
     # a whole number ``{x}`` as one of 0 to 255, by which the engine groups faster than it joins,
     # and NULL for others; None where there is no such type
     byte: str | None = "try_cast({x} as utinyint)"
+    # a whole number ``{x}`` of 0 to ``{n} - 1``, in a form in which the engine sees that it is one,
+    # and groups by its index in an array; None where there is no such form
+    below: str | None = "(cast({x} as uinteger) % cast({n} as uinteger))"
     wide: str = "hugeint"
     double: str = "double"
     text: str = "varchar"
     # text ``{x}``, compared by its characters, whatever its collation says
     as_is: str = "({x} collate C)"
     unicode: str = "{x}"  # text ``{x}``, or NULL where its bytes are no text in Unicode
+    # whether a float ``{x}`` is no NaN; for a missing one false, true or NULL
+    number: str = "{x} <= cast('Infinity' as {double})"  # to engines NaN is above infinity
     bytes: str = "strlen({x})"  # how many bytes a text ``{x}`` takes, asked without looking at them
     nul: bool = True  # whether text may hold the character NUL
+    compares_any_length: bool = True  # whether comparing texts, however long, cannot fail
     date: str = "date"
     timestamp: str = "timestamp"
     boolean: str = "boolean"
@@ -104,9 +110,9 @@ class Dialect:
     days: str = "({x} - date '1970-01-01')"
     # the date that many days ``{x}`` after 1 January 1970, of the years 1 to 9999
     date_of: str = "(date '1970-01-01' + cast({x} as integer))"
-    # whether a person ``{x}`` belongs to part ``{0}`` of ``{1}``; None where the engine itself
+    # the part of ``{n}``, from 0 on, that a person ``{x}`` belongs to; None where the engine itself
     # divides the work as its memory needs it
-    part: str | None = "hash({x}, 1) % {1} = {0}"
+    part: str | None = "hash({x}, 1) % {n}"
     # whether the text ``{x}`` fits a pattern ``{p}`` of at most 100 characters
     matches: str = "regexp_full_match({x}, {p})"
     whole: str = "{p}"  # a pattern ``{p}`` that is to fit the whole text
@@ -257,8 +263,8 @@ class Dialect:
         return f"(case when {self.is_number(sql)} then {sql} end)"
 
     def is_number(self, sql: str) -> str:
-        """Return whether a float is neither NULL nor NaN: to engines NaN is above infinity."""
-        return f"{sql} <= cast('Infinity' as {self.double})"
+        """Return whether a float is not NaN; of one that is NULL it may be anything."""
+        return self.number.format(x=sql, double=self.double)
 
 
 def is_unicode(text: str) -> bool:
@@ -287,14 +293,14 @@ def bin_names(edges: Sequence[Fraction]) -> list[str]:
 
 
 def bins_sql(z: str, edges: Sequence[int], dialect: Dialect) -> str:
-    """Return the SQL of the bin of an offset that is within the edges."""
-    width, last = edges[1] - edges[0], len(edges) - 2
+    """Return the SQL of the bin of an offset that is within the edges, of which the first is 0."""
+    # Where all bins are equally wide, the last edge itself is one behind the last bin.
+    width = edges[1] - edges[0]
     if any(b - a != width for a, b in itertools.pairwise(edges)):
         return _bin_sql(z, list(edges[1:-1]), 0, dialect)
-    bin_ = dialect.divide(
-        f"({z} - {dialect.literal(edges[0])})", dialect.literal(width), wide=False
-    )
-    return f"least({bin_}, {dialect.literal(last)})"
+    if width & (width - 1) == 0:
+        return dialect.shift(z, width.bit_length() - 1)
+    return dialect.divide(z, dialect.literal(width), wide=False)
 
 
 def _bin_sql(z: str, cuts: list[int], first: int, dialect: Dialect) -> str:
@@ -350,9 +356,8 @@ def _parts(block: int, scaled: str, d: Dialect) -> str:
 # every other cell is missing.  A cell's value depends on that cell alone.
 #
 # - **number**: a sign, 1 to 30 digits before the point and up to 30 behind it (at least one digit
-#   in
-#   all), and an exponent of ten from -249 to 249: ``12``, ``-0.5``, ``.5``, ``1e-3``.  It becomes
-#   the nearest double.  No thousands separators, no ``inf``, no ``nan``.
+#   in all), and an exponent of ten from -249 to 249: ``12``, ``-0.5``, ``.5``, ``1e-3``.  It
+#   becomes the nearest double.  No thousands separators, no ``inf``, no ``nan``.
 # - **integer**: a sign and 1 to 18 digits, and behind a point nothing but zeros: ``12``, ``12.0``.
 # - **date**: ``2024-12-31`` of the years 1 to 9999, and a day that the month has; of a time, as
 #   below, the day in UTC.
@@ -474,31 +479,30 @@ def _written_day(text: str, d: Dialect) -> str:
     return d.cast(f"substr({text}, 1, 10)", "date")
 
 
-def _part(digits: str, d: Dialect) -> str:
-    return d.cast(f"coalesce(nullif({digits}, ''), '0')", "integer")
+def _seconds_of(parts: Sequence[str], d: Dialect) -> str:
+    """Return the seconds of the digits of hours, minutes and seconds, 0 where none are written."""
+    whole = [d.cast(f"('0' || {part})", "integer") for part in parts]
+    return " + ".join(f"{n} * {unit}" for n, unit in zip(whole, (3600, 60, 1), strict=True))
+
+
+# Each text is named as few times as it can be: DuckDB takes its time to plan functions of text, and
+# its ``split_part`` names its text twice.
 
 
 def _offset_sql(text: str, d: Dialect) -> str:
-    """Return the seconds of an offset, 0 where none is written."""
+    """Return the seconds of an offset that is written."""
     # behind the date a sign is that of the offset; a colon may stand between its digits or not
-    plus, minus = (
-        f"replace(split_part(substr({text}, 12), '{sign}', 2), ':', '')" for sign in "+-"
-    )
-    units = ((1, 3600), (3, 60), (5, 1))
-    east, west = (
-        " + ".join(f"{_part(f'substr({digits}, {at}, 2)', d)} * {unit}" for at, unit in units)
-        for digits in (plus, minus)
-    )
-    return f"({east} - ({west}))"
+    digits = f"replace(split_part(replace(substr({text}, 12), '-', '+'), '+', 2), ':', '')"
+    written = _seconds_of([f"substr({digits}, {at}, 2)" for at in (1, 3, 5)], d)
+    behind = f"substr({text}, 12)"
+    west = f"replace({behind}, '-', '') <> {behind}"
+    return f"(({written}) * (case when {west} then {d.literal(-1)} else {d.literal(1)} end))"
 
 
 def _moment_sql(text: str, d: Dialect) -> str:
     """Return the seconds since 1970 of a time as it is written, its offset left out."""
-    clock = f"substr({text}, 12)"
-    for end in "+- ":
-        clock = f"split_part({clock}, '{end}', 1)"
-    units = ((1, 3600), (4, 60), (7, 1))
-    since = " + ".join(f"{_part(f'substr({clock}, {at}, 2)', d)} * {unit}" for at, unit in units)
+    second = f"(case when substr({text}, 17, 1) = ':' then substr({text}, 18, 2) else '' end)"
+    since = _seconds_of([f"substr({text}, 12, 2)", f"substr({text}, 15, 2)", second], d)
     days = d.cast(d.days.format(x=_written_day(text, d)), "integer")
     return f"({days} * {_DAY_SECONDS} + {since})"
 

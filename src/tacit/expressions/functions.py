@@ -6,7 +6,7 @@ import datetime
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -18,6 +18,7 @@ from tacit.arithmetic.roots_and_bisection import min_between
 from tacit.calls import public
 from tacit.errors import UsageError, shown_value
 from tacit.expressions.dialect import FIRST_SECOND, LAST_SECOND, Dialect, is_unicode
+from tacit.expressions.schema import uuid_text
 from tacit.outside import Json
 
 # A node of an expression: an operation, its operands, its parameters.
@@ -78,6 +79,12 @@ CASTS: Mapping[str, str] = {
 
 _N = TypeVar("_N", bound="Node")
 
+_COMPARED = ("==", "!=", "<", "<=", ">", ">=", "is_in")
+
+
+def _uuid(value: Constant) -> Constant:
+    return uuid_text(value) if isinstance(value, str) else value
+
 
 @public
 @dataclass(frozen=True, eq=False)
@@ -110,6 +117,19 @@ class Node:
         if self.operation == "col":
             return derived.get(constants_of(self)[0], self)
         operands = tuple(o.substitute(derived) for o in self.operands)
+        return type(self)(self.operation, operands, self.parameters)
+
+    def with_uuids(self: _N, names: Container[str]) -> _N:
+        """Return the expression with texts that are compared with these columns as UUIDs."""
+        operands = tuple(o.with_uuids(names) for o in self.operands)
+        read = any(o.operation == "col" and constants_of(o)[0] in names for o in operands)
+        if read and self.operation in _COMPARED:
+            operands = tuple(
+                type(o)(o.operation, (), tuple(map(_uuid, o.parameters)))
+                if o.operation == "literal"
+                else o
+                for o in operands
+            )
         return type(self)(self.operation, operands, self.parameters)
 
     def to_json(self) -> list[Json]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -153,9 +154,12 @@ def product(factors: Sequence[Whole], dialect: Dialect, most: int | None = None)
 # carried as the offset z = q - q_lower, an integer in 0..cells.
 #
 # *Theorem.*  Whatever x is and whatever floating point did on the way, z is missing or an integer
-# in 0..cells.  *Proof.*  The last step of the plan clips z as an integer.  So every sensitivity
-# that follows rests on integers alone; the float steps before it only decide how close q 2^-p is to
-# x.
+# in 0..cells.  *Proof.*  Either the last step of the plan clips z as an integer; or x is held
+# within the bounds by comparisons, which are exact, and what follows (a product with a power of
+# two, a sum with a half, the floor) keeps order however it is rounded, and takes the two bounds to
+# ``q_lower`` and ``q_upper`` without any rounding, which is checked on the public bounds.  So every
+# sensitivity that follows rests on order and integers alone; the float steps before it only decide
+# how close q 2^-p is to x.
 #
 # *Widths.*  A value is held within the bounds before it is scaled, and each step is a
 # :class:`~tacit.expressions.grid.Whole`, whose type is chosen by its interval.  Bounds of
@@ -309,12 +313,17 @@ class Grid:
         if self.most > 1 << _EXACT_WHOLE:
             raise UsageError("the grid is finer than doubles of this size: give wider bounds")
         high, low = dialect.literal(float(self.upper)), dialect.literal(float(self.lower))
-        scale, half = dialect.literal(2.0**self.exponent), dialect.literal(0.5)
-        point = f"{value} * {scale} + {half}"
-        if self.exponent < 0:  # the same bits, but for products that vanish
-            point = f"({value} + {dialect.literal(0.5 / 2.0**self.exponent)}) * {scale}"
+        if self._keeps_ends:
+            test = f"when {value} between {low} and {high} then {value}"
+            if clamp:  # engines are faster with few and short branches
+                test = (
+                    f"when {value} > {high} then (case when {dialect.is_number(value)} then {high} "
+                    f"end) when {value} < {low} then {low} else {value}"
+                )
+            point = self._point_sql(f"(case {test} end)", dialect)
+            return self._offset_of(Whole(point, self.first, self.last), dialect)
         most = (1 << _EXACT_WHOLE) + 1
-        whole = Whole(dialect.cast(f"floor({point})", "integer"), -most, most)
+        whole = Whole(self._point_sql(value, dialect), -most, most)
         within = f"when {value} between {low} and {high} then {self._offset_of(whole, dialect)}"
         top, bottom = dialect.literal(self.cells), dialect.literal(0)
         beyond = (
@@ -322,6 +331,28 @@ class Grid:
             f"when {value} < {low} then {bottom}"
         )
         return f"case {within} {beyond if clamp else ''} end"
+
+    def _point_sql(self, value: str, dialect: Dialect) -> str:
+        """Return the SQL of the point of a double within the bounds."""
+        scale, half = dialect.literal(2.0**self.exponent), dialect.literal(0.5)
+        point = f"{value} * {scale} + {half}"
+        if self.exponent < 0:  # the same bits, but for products that vanish
+            point = f"({value} + {dialect.literal(0.5 / 2.0**self.exponent)}) * {scale}"
+        return dialect.cast(f"floor({point})", "integer")
+
+    @cached_property
+    def _keeps_ends(self) -> bool:
+        """True if the bounds fall on the ends as they are computed, and nothing is rounded."""
+        scale, half = 2.0**self.exponent, 0.5
+
+        def is_at(bound: float, end: int) -> bool:
+            point = bound * scale + half
+            if self.exponent < 0:
+                point = (bound + half / scale) * scale
+            exact = Fraction(bound) * Fraction(scale) + Fraction(half)
+            return Fraction(point) == exact and math.floor(point) == end
+
+        return is_at(float(self.lower), self.first) and is_at(float(self.upper), self.last)
 
     def _whole(self, value: str, dialect: Dialect, clamp: bool) -> str:
         """Clip to whole bounds just outside, then scale and clip as points of the grid."""

@@ -157,8 +157,13 @@ def _decimal_key(sql: str, declared: str, typed: re.Match[str], d: Dialect) -> s
     return f"(case when {inside} then {key} when {sql} is not null then {d.literal(_NO_KEY)} end)"
 
 
-def key_part_sql(node: Node, part_kind: str, schema: Schema, d: Dialect) -> str:
+def key_part_sql(
+    node: Node, part_kind: str, schema: Schema, d: Dialect, *, listed: bool = False
+) -> str:
     """Return the SQL of a part of the key: what cannot be written as a key is missing."""
+    # listed: whether it is only compared with keys that are listed, none of them None: a text that
+    #   is too long for a key equals none of them as it is.
+    #
     # A date outside the years 1 to 9999 (or infinite), a whole number of more than 126 bits, bytes
     # that are no Unicode and a text of more than 65,536 bytes would come out of the engine as
     # another key, or as none that a query can be asked for.  What remains is carried to Python as
@@ -167,7 +172,8 @@ def key_part_sql(node: Node, part_kind: str, schema: Schema, d: Dialect) -> str:
     kind(read, schema)
     sql = render(read, schema, d)
     if part_kind == "text":
-        return d.name_of(d.unicode.format(x=sql))
+        sql = d.unicode.format(x=sql)
+        return d.as_is.format(x=sql) if listed and d.compares_any_length else d.name_of(sql)
     if node.operation in {*GIVES, "whole_key"}:  # within these ends on its own
         return sql
     if part_kind == "date":
@@ -646,8 +652,7 @@ def _seconds(time: Any) -> int | None:
 # own (:mod:`tacit.expressions.dialect`):
 #
 # - in arithmetic, ``abs``, ``clamp`` and ``cut``, in a statistic of numbers, and beside a number,
-#   it
-#   is a number, or true or false as 1 or 0;
+#   it is a number, or true or false as 1 or 0;
 # - beside a date, or beside text that is a date such as ``"2024-12-31"``, and in ``year`` and its
 #   like, it is a date, of which ``year`` and ``month`` need their part alone; in ``hour`` and its
 #   like, a time;

@@ -7,8 +7,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tacit.errors import UsageError, did_you_mean
 
@@ -45,6 +47,21 @@ def kind_of(declared: str) -> str:
     return "missing" if name in {'"NULL"', "NULL"} else "other"
 
 
+UUID = re.compile(r"\{?[0-9a-fA-F]{4}(?:-?[0-9a-fA-F]{4}){7}\}?")
+
+
+def uuid_text(text: str) -> str:
+    """Return a UUID as engines write it, however it is written; other text as it is.
+
+    >>> uuid_text("{A0EEBC99-9C0B4EF8-BB6D6BB9-BD380A11}"), uuid_text("Ann")
+    ('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', 'Ann')
+    """
+    if UUID.fullmatch(text) is None:
+        return text
+    digits, ends = re.sub("[{}-]", "", text).lower(), (0, 8, 12, 16, 20, 32)
+    return "-".join(digits[a:b] for a, b in pairwise(ends))
+
+
 @dataclass(frozen=True)
 class Column:
     """A column.
@@ -71,6 +88,11 @@ class Column:
     identity: str = ""
     written: str = ""
     numbers: str = ""
+
+    @property
+    def is_uuid(self) -> bool:
+        """True if its values are UUIDs, whose text is in small letters and has hyphens."""
+        return self.declared.upper() == "UUID"
 
     def value(self, quoted: str) -> str:
         """Return the SQL of its value, as the plan computes with it."""

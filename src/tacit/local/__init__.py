@@ -36,8 +36,14 @@ from tacit.local.frequency.local_hashing import (
 )
 from tacit.local.frequency.subset_selection import SubsetSelection
 from tacit.local.items import Items
-from tacit.local.numeric.means import Duchi, HybridMean, LaplaceMean, MeanOracle, Piecewise
-from tacit.local.numeric.square_wave import SquareWave
+from tacit.local.numeric import (
+    Duchi,
+    HybridMean,
+    LaplaceMean,
+    MeanOracle,
+    Piecewise,
+    SquareWave,
+)
 from tacit.local.oracle import FrequencyOracle, Layout, Oracle, PureOracle, State, oracle_from
 from tacit.local.planning import Choice, amplified, amplified_delta, choose
 from tacit.local.poisoning import influence

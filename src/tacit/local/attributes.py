@@ -115,7 +115,6 @@ class Attributes(Oracle):
         """Return the reports of each attribute."""
 
     def valid(self, reports: object) -> NDArray[np.bool_]:
-        """See :meth:`~tacit.local.Oracle.valid`."""
         array = self.layout.check(reports)
         good = self.layout.valid(array)
         return good & self._parts_valid(array.astype(np.uint8))
@@ -159,7 +158,6 @@ class Attributes(Oracle):
         return Fraction(given.influence), given.variance
 
     def describe(self) -> dict[str, object]:
-        """Return the rule as plain JSON values."""
         parts = [[name, oracle.describe()] for name, oracle in self.parts]
         return {"mechanism": type(self).__name__, "parts": parts}
 
@@ -214,7 +212,6 @@ class AttributeSplitting(Attributes):
         return valid
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`."""
         distributions = [
             o.distribution(v).items() for o, v in zip(self.oracles, self._row(value), strict=True)
         ]
@@ -309,7 +306,6 @@ class AttributeSampling(Attributes):
         return good
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`."""
         masses: dict[Any, Fraction] = {}
         answers = zip(self.oracles, self._row(value), strict=True)
         for j, (oracle, answer) in enumerate(answers):
@@ -443,7 +439,6 @@ class KeyValue(AttributeSampling):
         return super()._draw(answer.astype(np.int64))
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`."""
         masses: dict[Any, Fraction] = {}
         row_of_person = self._row(value)
         for j, oracle in enumerate(self.oracles):
@@ -462,7 +457,6 @@ class KeyValue(AttributeSampling):
         return masses
 
     def estimate(self, reports: object) -> dict[str, KeyValueEstimate]:
-        """Return a :class:`KeyValueEstimate` of each key."""
         states = self.states(reports)
         return {name: self._one(oracle, states[name]) for name, oracle in self.parts}
 
@@ -503,7 +497,6 @@ class KeyValue(AttributeSampling):
         return max(1 - have, have) / gap, lambda n: n * have * (1 - have) / gap**2
 
     def describe(self) -> dict[str, object]:
-        """Return the rule as plain JSON values."""
         low, high = self.bounds
         keys = [name for name, _ in self.parts]
         first: Any = self.oracles[0]

@@ -270,9 +270,6 @@ def locked(file: BinaryIO) -> Iterator[None]:
     yield  # closing the file, which the caller does at once, releases the lock
 
 
-# The shuffler: batch files in, one file in random order out, and no trace of who sent what.
-
-
 def random_order(n: int) -> NDArray[np.intp]:
     """Return a permutation of n things, each with probability exactly 1/n!, from secure bits.
 

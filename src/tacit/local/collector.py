@@ -159,7 +159,6 @@ class ExactSet(Seen):
         self._ids = set() if ids is None else ids
 
     def fresh(self, ids: Ids, candidates: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """See :meth:`Seen.fresh`."""
         data = np.ascontiguousarray(ids).tobytes()
         result = candidates.copy()
         for i in np.flatnonzero(candidates).tolist():
@@ -181,13 +180,11 @@ class ExactSet(Seen):
         return self.joined(other)
 
     def joined(self, other: Any) -> ExactSet:
-        """See :meth:`Seen.joined`."""
         if not isinstance(other, ExactSet):
             raise MismatchError("collectors that remember ids differently cannot be added")
         return ExactSet(self._ids | other._ids)
 
     def to_bytes(self) -> bytes:
-        """Return the ids, sorted, one after the other."""
         return b"".join(sorted(self._ids))
 
 
@@ -226,7 +223,6 @@ class Bitmap(Seen):
         return (first[:, None] + probes * step[:, None]) >> np.uint64(64 - self.log2_bits)
 
     def fresh(self, ids: Ids, candidates: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """See :meth:`Seen.fresh`."""
         result = candidates.copy()
         positions = np.flatnonzero(candidates)
         first = _first_of_each(ids[positions])
@@ -248,13 +244,11 @@ class Bitmap(Seen):
         )
 
     def joined(self, other: Any) -> Bitmap:
-        """See :meth:`Seen.joined`."""
         if not isinstance(other, Bitmap) or other.log2_bits != self.log2_bits:
             raise MismatchError("collectors that remember ids differently cannot be added")
         return Bitmap(self.log2_bits, self._bits | other._bits)
 
     def to_bytes(self) -> bytes:
-        """Return the bits."""
         return self._bits.tobytes()
 
 

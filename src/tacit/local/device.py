@@ -31,8 +31,6 @@ from tacit.noise import random_bytes
 from tacit.noise.bits import injected
 from tacit.outside import read_json
 
-# Mechanisms of two stages: an answer that a device keeps for ever, and reports made from it.
-
 
 @public
 class Staged(ABC):
@@ -58,9 +56,6 @@ class Staged(ABC):
     @abstractmethod
     def renew(self, permanent: object) -> object:
         """Draw one report from a permanent answer."""
-
-
-# Two stages: a permanent lie about the answer, and a fresh one about the lie in every report.
 
 
 @public
@@ -141,7 +136,6 @@ class TwoStage(PureOracle, Staged):
         return self.instant.layout
 
     def valid(self, reports: object) -> NDArray[np.bool_]:
-        """See :meth:`~tacit.local.Oracle.valid`."""
         return self.instant.valid(reports)
 
     @property
@@ -154,7 +148,6 @@ class TwoStage(PureOracle, Staged):
         return self.permanent.perturb(value)
 
     def renew(self, permanent: object) -> object:
-        """Draw one report from a permanent answer."""
         return self.instant._draw(np.array([permanent], np.int64))[0]
 
     def _draw(self, indices: NDArray[np.int64]) -> NDArray[Any]:
@@ -173,7 +166,6 @@ class TwoStage(PureOracle, Staged):
         return distribution
 
     def describe(self) -> dict[str, object]:
-        """Return both stages as plain JSON values."""
         return {
             "mechanism": type(self).__name__,
             "domain": self.domain.describe(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist
@@ -39,6 +40,16 @@ def quantile(level: Any, ways: int = 1) -> float:
     if not 0 < share < 1:
         raise UsageError("level is the confidence of an interval: above 0 and below 1")
     return NormalDist().inv_cdf(1 - float((1 - share) / (2 * ways)))
+
+
+def tail_loss(level: Any, ways: int = 1) -> float:
+    """Return L such that ``2 ways`` tails of at most ``exp(-L)`` each leave at least ``level``.
+
+    >>> round(tail_loss(0.95), 3)
+    3.689
+    """
+    quantile(level)  # refuses what is no level
+    return math.log(2 * ways / (1 - as_fraction(level, "level")))
 
 
 @public
@@ -106,7 +117,7 @@ class Estimate(Shown):
             UsageError: a level outside 0..1.
             RefusedError: the counts were post-processed, and have no known distribution.
         """
-        return self._ends(quantile(level, ways=max(1, self.chosen_from)))
+        return self._ends(level, max(1, self.chosen_from))
 
     def _around(self, level: object = 0.95) -> tuple[Floats, Floats]:
         """Return intervals as they are shown: stretched to the estimates, which may be below 0."""
@@ -119,10 +130,11 @@ class Estimate(Shown):
         Args:
             level: the probability that all intervals hold at once, between 0 and 1.
         """
-        return self._ends(quantile(level, ways=max(1, len(self.counts), self.chosen_from)))
+        return self._ends(level, max(1, len(self.counts), self.chosen_from))
 
-    def _ends(self, z: float) -> tuple[Floats, Floats]:
+    def _ends(self, level: object, ways: int) -> tuple[Floats, Floats]:
         """Solve c**2 - (2 m + z**2 s) c + m**2 - z**2 b <= 0 for c."""
+        z = quantile(level, ways)
         self._refuse_processed()
         middle = self.counts + z * z * np.asarray(self.slope) / 2
         square = middle**2 - self.counts**2 + z * z * np.asarray(self.base)
@@ -209,9 +221,6 @@ class Estimate(Shown):
         shown = ", ".join(f"{k!r}: {v:.1f}" for k, v in list(self.to_dict().items())[:6])
         more = ", ..." if len(self.items) > 6 else ""
         return f"<Estimate of {self.n:,} reports ({self.method}): {shown}{more}>"
-
-
-# The estimate of one number, with its error.
 
 
 @public

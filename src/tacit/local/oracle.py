@@ -27,8 +27,6 @@ from tacit.local.estimate import Estimate
 from tacit.local.hashing import digests
 from tacit.local.items import OUTSIDE, Items, plain, values_of, whole_number
 
-# Layouts: the shape of one report, and the strict check of reports that come from outside.
-
 
 def smallest_dtype(limit: int) -> np.dtype[np.generic]:
     """Return the smallest unsigned type that holds every integer below ``limit``.
@@ -158,9 +156,6 @@ class Layout:
         return within
 
 
-# What public parameters are checked for before a mechanism is made.
-
-
 def read_share(frequency: Any) -> Fraction:
     """Read a share exactly, from 0 to 1.
 
@@ -246,8 +241,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "frequency.hadamard_response": ("HadamardResponse",),
     "frequency.local_hashing": ("BinaryLocalHashing", "LocalHashing", "OptimizedLocalHashing"),
     "frequency.subset_selection": ("SubsetSelection",),
-    "numeric.means": ("Duchi", "HybridMean", "LaplaceMean", "Piecewise"),
-    "numeric.square_wave": ("SquareWave",),
+    "numeric": ("Duchi", "HybridMean", "LaplaceMean", "Piecewise", "SquareWave"),
     "ranges_and_sets": ("HierarchicalRanges", "PaddedSets", "PrefixExtending"),
     "rappor": ("Rappor",),
 }
@@ -538,7 +532,6 @@ class FrequencyOracle(Oracle):
     domain: Items
 
     def read(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Return the places of raw answers among the items."""
         return self.domain.indices(values)
 
     @abstractmethod
@@ -629,7 +622,6 @@ class PureOracle(FrequencyOracle):
         return state.sums
 
     def variance(self, n: int, frequency: object = 0) -> Fraction:
-        """See :meth:`FrequencyOracle.variance`."""
         base, slope = self._spread()
         share, size = read_share(frequency), read_size(n)
         return size * (base + slope * share)
@@ -641,13 +633,11 @@ class PureOracle(FrequencyOracle):
         return others * (1 - others) / gap**2, (1 - own - others) / gap
 
     def exact_counts(self, state: State) -> list[Fraction]:
-        """See :meth:`FrequencyOracle.exact_counts`."""
         own, others = self.support
         supporters = self._supporters(self._state(state)).tolist()
         return [(s - state.n * others) / (own - others) for s in supporters]
 
     def estimate(self, reports: object) -> Estimate:
-        """See :meth:`FrequencyOracle.estimate`."""
         state = self._state(reports)
         own, others = (float(p) for p in self.support)
         base, slope = (float(v) for v in self._spread())

@@ -25,7 +25,7 @@ from tacit.errors import UsageError
 from tacit.local.attributes import Attributes, AttributeSampling
 from tacit.local.frequency.bit_vectors import SummationHistogram
 from tacit.local.frequency.direct_encoding import DirectEncoding
-from tacit.local.numeric.means import LaplaceMean, MeanOracle
+from tacit.local.numeric import LaplaceMean, MeanOracle
 from tacit.local.oracle import Oracle, PureOracle
 
 

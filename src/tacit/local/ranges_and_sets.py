@@ -23,8 +23,6 @@ from tacit.local.items import OUTSIDE, Items, is_missing, plain, values_of, whol
 from tacit.local.oracle import FrequencyOracle, Layout, Oracle, oracle_from, read_share, read_size
 from tacit.noise.bernoulli_and_uniform import uniform_words
 
-# Range queries: intervals of several lengths, so that any range is a sum of few of them.
-
 
 @public
 class HierarchicalRanges(AttributeSampling):
@@ -187,16 +185,12 @@ class HierarchicalRanges(AttributeSampling):
         return cover
 
     def describe(self) -> dict[str, object]:
-        """Return the rule as plain JSON values."""
         return {**super().describe(), "branching": self.branching}
 
     @classmethod
     def _build(cls, description: Mapping[str, Any]) -> Oracle:
         levels = {name: oracle_from(part) for name, part in description["parts"]}
         return cls(branching=description["branching"], levels=levels)
-
-
-# Heavy hitters of a large domain: prefixes that are frequent are extended, others dropped.
 
 
 @public
@@ -315,9 +309,6 @@ class PrefixExtending(AttributeSampling):
         return cls(levels={name: oracle_from(part) for name, part in description["parts"]})
 
 
-# Set-valued answers: pad the set to a public length, draw one member, report it.
-
-
 @public
 @dataclass(frozen=True)
 class PaddedSets(Oracle):
@@ -365,7 +356,6 @@ class PaddedSets(Oracle):
 
     @property
     def epsilon(self) -> Fraction | Enclosure:
-        """The loss of the oracle."""
         return self.oracle.epsilon
 
     @property
@@ -374,11 +364,9 @@ class PaddedSets(Oracle):
         return self.oracle.layout
 
     def valid(self, reports: object) -> NDArray[np.bool_]:
-        """See :meth:`~tacit.local.Oracle.valid`."""
         return self.oracle.valid(reports)
 
     def read(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Draw a slot of each set, and return the position of what it holds."""
         return np.fromiter(
             (self._slot(self.members(v)) for v in values_of(values, sets=True)), np.int64
         )
@@ -446,7 +434,6 @@ class PaddedSets(Oracle):
         return slots * size**2 + read_size(n) * share * (size - 1)
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`."""
         members, domain = self.members(value), self.oracle.domain
         slots = max(self.length, len(members))
         chances = {domain.labels[m]: Fraction(1, slots) for m in members}
@@ -458,7 +445,6 @@ class PaddedSets(Oracle):
         return masses
 
     def describe(self) -> dict[str, object]:
-        """Return the rule as plain JSON values."""
         return {
             "mechanism": "PaddedSets", "oracle": self.oracle.describe(), "length": self.length
         }  # fmt: skip

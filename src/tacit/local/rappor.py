@@ -323,7 +323,6 @@ class Rappor(WordOracle, Staged):
         return target.ravel(), np.concatenate(columns), sizes
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`."""
         if self.layout.width > 16:
             raise UsageError("there are too many reports to list: take fewer bits and cohorts")
         masses: dict[Hashable, Fraction] = {}

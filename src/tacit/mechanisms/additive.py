@@ -36,8 +36,6 @@ from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.grid_noise import AggregateGrid
 from tacit.noise import NoiseDistribution
 
-# What the Laplace and the Gaussian mechanism share: one kind of noise on every coordinate.
-
 
 @dataclass(frozen=True)
 class Additive(Step):
@@ -91,9 +89,6 @@ class Additive(Step):
             losses=lattice.losses(shift, Fraction(self.scale) / lattice.grid),
             step=self,
         )
-
-
-# The discrete Laplace mechanism.
 
 
 @register
@@ -289,9 +284,6 @@ def min_scale(rho_at_one: Fraction, rho: Fraction) -> Fraction:
     Fraction(2, 1)
     """
     return sqrt(rho_at_one / rho, 64).upper
-
-
-# The discrete Gaussian mechanism.
 
 
 @register

@@ -217,19 +217,15 @@ def _numbers(value: Any, size: int) -> Sequence[float]:
 #   ``d epsilon``-DP.
 # * **Winsorised mean** (Smith 2011, *Privacy-preserving statistical estimation with optimal
 #   convergence rates*, STOC).  Private quartiles a and b, each with ``epsilon / 4``: the costs of
-#   the
-#   1/4 and of the 3/4 quantile move by at most ``4 d``, so the rate is ``epsilon / 32``.  Values
-#   are
-#   clipped to ``(a + b) / 2`` plus or minus ``4 |a - b|``, an interval ``[x, y]`` that depends on
-#   the
-#   data only through a and b.  Given a and b, the sum of the clipped values moves by at most ``d (y
-#   - x)``, and noise of scale ``(y - x) / (epsilon / 2)`` costs ``d epsilon / 2``.  Together ``d
-#   epsilon``, by adaptive composition.  Where ``x = y`` the sum is ``k x`` on every input, and
-#   needs
-#   no noise.  (Smith widens by a power of k, for his asymptotics; any public factor is private.)
+#   the 1/4 and of the 3/4 quantile move by at most ``4 d``, so the rate is ``epsilon / 32``.
+#   Values are clipped to ``(a + b) / 2`` plus or minus ``4 |a - b|``, an interval ``[x, y]`` that
+#   depends on the data only through a and b.  Given a and b, the sum of the clipped values moves by
+#   at most ``d (y - x)``, and noise of scale ``(y - x) / (epsilon / 2)`` costs ``d epsilon / 2``.
+#   Together ``d epsilon``, by adaptive composition.  Where ``x = y`` the sum is ``k x`` on every
+#   input, and needs no noise.  (Smith widens by a power of k, for his asymptotics; any public
+#   factor is private.)
 # * **Smooth.**  The median plus noise that is scaled to its smooth sensitivity over the ``k``
-# values,
-#   under exchange.
+#   values, under exchange.
 
 
 _WIDTH = 4  # interquartile ranges on either side of the middle: five and more standard deviations
@@ -285,7 +281,6 @@ class MeanOfBins(Centre):
     """The mean of all bins, by discrete Laplace noise on their sum."""
 
     def release(self, units: Sequence[int]) -> float:
-        """Release the mean."""
         noisy = sum(units) + int(noise.discrete_laplace(self._scale))
         return float(noisy * self.where.grid / self.bins)
 
@@ -312,7 +307,6 @@ class MedianOfBins(Centre):
     grid_bits: ClassVar[int] = 12
 
     def release(self, units: Sequence[int]) -> float:
-        """Release a median."""
         cell = choose_cell(
             _histogram(units, self.where), self.where.steps, Fraction(1, 2), 0, self.epsilon / 4
         )
@@ -344,7 +338,6 @@ class WinsorizedMeanOfBins(Centre):
     grid_bits: ClassVar[int] = 16
 
     def release(self, units: Sequence[int]) -> float:
-        """Release the winsorised mean."""
         histogram, rate = _histogram(units, self.where), self.epsilon / 32
         a, b = (choose_cell(histogram, self.where.steps, Fraction(q, 4), 0, rate) for q in (1, 3))
         low, high = self._interval(a, b)

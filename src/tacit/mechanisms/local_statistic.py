@@ -25,8 +25,6 @@ from tacit.statistics.search import Function
 from tacit.statistics.smooth import at_distance
 from tacit.statistics.statistic import AtDistance, PublicRange, Statistic, rounded_up
 
-# A function made total: one number within bounds, whatever it does on a data set.
-
 
 def total(function: Function, lower: float, upper: float) -> Function:
     """Return a function that gives the middle of the bounds where the given one gives no number.

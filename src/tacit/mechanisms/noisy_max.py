@@ -114,9 +114,6 @@ def _pair(lead: Fraction, behind: Fraction, others: bool) -> PrivacyLoss:
     return BothWays(PrivacyLossDistribution.of(p, q), PrivacyLossDistribution.of(q, p))
 
 
-# The exponential mechanism on a vector of scores.
-
-
 @register
 @dataclass(frozen=True)
 class Exponential(Step):

@@ -212,9 +212,6 @@ def approximate_loss(
     return steps * epsilon, min(Fraction(1), (delta * terms).rounded(64).upper)
 
 
-# Public or synthetic records that represent data that no one has seen.
-
-
 def resized(like: Iterable[Any], n: int | None) -> list[Any]:
     """Return n records of the spread of ``like``: its order statistics at even shares.
 

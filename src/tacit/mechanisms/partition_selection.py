@@ -39,8 +39,6 @@ from tacit.mechanisms.output_distribution import FiniteDistribution, approximate
 from tacit.mechanisms.truncated_laplace import draw_within, probability_within
 from tacit.noise import NoiseDistribution
 
-# Partition selection: release those unlisted groups that have more people than a threshold.
-
 
 @register
 @dataclass(frozen=True)
@@ -330,14 +328,12 @@ def min_noise_and_thresholds(
         growth *= 4
     if taken > delta / 2:
         return None
-    return tuple(
-        (scale, _min_threshold(groups, scale, (delta - taken) * share))
-        for scale, share in zip(scales, shares, strict=True)
-    )
 
+    def threshold(scale: Fraction, share: Fraction) -> int:
+        allowed = (delta - taken) * share
+        return smallest_integer(lambda t: groups * _tail(scale, t - 1) <= allowed, 1, 2)
 
-def _min_threshold(groups: int, scale: Fraction, delta: Fraction) -> int:
-    return smallest_integer(lambda t: groups * _tail(scale, t - 1) <= delta, 1, 2)
+    return tuple((s, threshold(s, share)) for s, share in zip(scales, shares, strict=True))
 
 
 # Partition selection in rounds: what one round finds takes no place of a person in the next.

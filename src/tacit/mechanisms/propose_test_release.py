@@ -48,8 +48,6 @@ from tacit.mechanisms.output_distribution import (
 from tacit.mechanisms.partition_selection import tail
 from tacit.mechanisms.sparse_vector import AboveThreshold
 
-# What the parameters of propose-test-release are checked for.
-
 
 def read_delta(delta: Number) -> Fraction:
     """Read a delta within (0, 1/2): beyond that the test would pass by guessing."""
@@ -67,9 +65,6 @@ def read_split(split: Number | None, what: str) -> Fraction | None:
     if not 0 < exact < 1:
         raise UsageError(f"split is the share of epsilon for the {what}, in (0, 1): {show(exact)}")
     return exact
-
-
-# The most frequent of a few known labels, and how far the data is from changing it.
 
 
 class LocalMode:

@@ -71,6 +71,7 @@ from tacit.statistics.statistic import Statistic
 # drawn alike are exchangeable, so every order within a bin is as likely as every other.
 
 
+@dataclass(frozen=True)
 class AnyRecord(Domain):
     """A record of any kind: a number, a label, a row.
 
@@ -79,26 +80,16 @@ class AnyRecord(Domain):
     """
 
     def contains(self, value: Any) -> bool:
-        """Whatever it is, it is a record."""
         return True
 
     def read(self, value: Any) -> Any:
-        """Return the record as it is."""
         return value
 
     def sample(self, source: Any) -> Any:
-        """Draw a small whole number."""
         return source.randint(0, 5)
 
     def describe(self) -> dict[str, Any]:
-        """Return the domain as plain JSON values."""
         return {"domain": "record"}
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, AnyRecord)
-
-    def __hash__(self) -> int:
-        return hash(AnyRecord)
 
     def __str__(self) -> str:
         return "records of any kind"
@@ -118,7 +109,6 @@ class RecordSets(Vector):
     element: Any = field(default_factory=AnyRecord)
 
     def contains(self, value: Any) -> bool:
-        """Return whether the value has records that can be counted."""
         try:
             record_count(value)
         except UsageError:
@@ -126,12 +116,10 @@ class RecordSets(Vector):
         return True
 
     def read(self, value: Any) -> Any:
-        """Return the data as they are."""
         record_count(value)
         return value
 
     def describe(self) -> dict[str, Any]:
-        """Return the domain as plain JSON values."""
         return {"domain": "rows"}
 
     def __str__(self) -> str:
@@ -332,15 +320,12 @@ class SmoothMedianOfBins(Centre):
 
     @property
     def measure(self) -> Measure:
-        """Pure DP, or approximate DP where there is a delta."""
         return self._inner.measure
 
     def loss(self, changed: Fraction) -> Any:
-        """Return the loss when at most ``changed`` values are exchanged."""
         return self._inner.map(changed)
 
     def release(self, units: Sequence[int]) -> float:
-        """Release the median."""
         released: Any = self._inner(self._values(units))
         return float(released)
 

@@ -287,9 +287,6 @@ def calibrated(
     return best, rate, s
 
 
-# Noise scaled to smooth sensitivity, released exactly.
-
-
 @register
 @dataclass(frozen=True)
 class SmoothNoise(Step):

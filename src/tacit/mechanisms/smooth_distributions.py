@@ -73,7 +73,17 @@ class Uniform:
 
     def centred(self) -> Enclosure:
         """Return the interval of ``2 U - 1``, uniform on (-1, 1)."""
-        return 2 * self.enclose() - 1
+        low = self.low
+        return Enclosure.scaled(low, low + 2, self.width)
+
+    @property
+    def low(self) -> int:
+        """The lower end of ``2 U - 1``, an even number of units ``2**-width``; the upper is 2 up.
+
+        >>> -(2**64) <= Uniform().low < 2**64
+        True
+        """
+        return 2 * self._drawn - (1 << self.width)
 
 
 class Lazy:
@@ -130,7 +140,10 @@ def disc() -> tuple[Uniform, Uniform]:
 
 
 def _size(x: Uniform, y: Uniform) -> Enclosure:
-    return x.centred() ** 2 + y.centred() ** 2
+    # zero is never between the ends, which are even numbers two apart
+    ends = [sorted((one.low**2, (one.low + 2) ** 2)) for one in (x, y)]
+    low, high = map(sum, zip(*ends, strict=True))
+    return Enclosure.scaled(low, high, 2 * x.width)
 
 
 def normal() -> Lazy:

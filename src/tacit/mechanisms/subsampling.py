@@ -36,8 +36,6 @@ from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.output_distribution import Mixture, PairMap, stated_at
 from tacit.transformations.counts import number_of_records
 
-# The losses of one pair of data sets of equal records, for lower ends of releases from samples.
-
 
 def loss_of_equal_records(measurement: Measurement, common: int | None) -> ShiftedLoss | None:
     """Return the losses of noise on a number, of a record among equal ones; None where not known.
@@ -82,9 +80,6 @@ def _ends(element: Number) -> list[int | float]:
         [math.ceil(low), math.floor(high)] if element.kind == "int" else [float(low), float(high)]
     )
     return [end for end in ends if element.contains(end)]
-
-
-# What releases from samples share: which records are kept, and how the loss shrinks.
 
 
 def sampled_records(data: Any, mask: Any) -> Any:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from tacit.arithmetic.enclosure import Enclosure
 from tacit.noise.bernoulli_and_uniform import bernoulli, bernoulli_exp, uniform
 from tacit.noise.bits import random_bytes
-from tacit.noise.categorical import categorical
-from tacit.noise.exponential import ExponentialChoice, exponential_choice
+from tacit.noise.exponential import ExponentialChoice, categorical, exponential_choice
 from tacit.noise.gaussian import DiscreteGaussian, discrete_gaussian
 from tacit.noise.laplace import DiscreteLaplace, OneSidedGeometric, discrete_laplace, geometric
 from tacit.noise.samplers import NoiseDistribution

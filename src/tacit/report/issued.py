@@ -64,9 +64,6 @@ def protects(terms: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-# The body of a certificate, as the ledger holds it.
-
-
 def canonical_text(value: Any) -> bytes:
     """Return a part of a certificate as text, in one certain way."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
@@ -122,6 +119,7 @@ def issued_body(entry: Entry, ledger: Ledger) -> dict[str, Any]:
         },
         "answer": {name: answer[name] for name in shown},
         **({"declared": answer["declared"]} if answer.get("declared") else {}),
+        **({"intervals": answer["intervals"]} if "intervals" in answer else {}),
         "accuracy": ACCURACY,
         "ledger": {"id": ledger.id, **_position(entry), "when": entry.when},
         "versions": answer.get("versions") or versions(),
@@ -221,9 +219,6 @@ def _shown(value: Any) -> str:
         return f"a list of {len(value)}" if not isinstance(value, dict) else "an object"
     text = repr(value) if not isinstance(value, int) or abs(value) < 10**40 else "a huge number"
     return text if len(text) <= 80 else f"{text[:80]}..."
-
-
-# What was checked of a certificate, what could not be, and what failed.
 
 
 @dataclass(repr=False)

@@ -100,8 +100,8 @@ def percent_at_most(epsilon: Fraction, before: int) -> float:
     return math.ceil(Fraction(1000) / (1 + ratio)) / 10
 
 
-def odds_words(cost: Budget) -> str:
-    """Describe what a release reveals about a person at most.
+def odds_words(cost: Budget, what: str = "this release") -> str:
+    """Describe what a release, or several of a cost together, reveal about a person at most.
 
     >>> odds_words(Budget("pure", Fraction(1, 2)))
     'The odds: someone who is 10% sure ... could become at most 15.5% sure ...'
@@ -111,7 +111,7 @@ def odds_words(cost: Budget) -> str:
     sure = show(Odds.of(cost, 1).percent(10))
     return (
         "The odds: someone who is 10% sure that a given person is in the data could become at most "
-        f"{sure}% sure from this release, whatever else they know."
+        f"{sure}% sure from {what}, whatever else they know."
     )
 
 

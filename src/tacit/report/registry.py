@@ -95,9 +95,6 @@ def _character(one: str) -> str:
     return one if one.isprintable() else f"\\U{ord(one):08x}"
 
 
-# What an entry of the registry says that no certificate knows: what a person is asked.
-
-
 @dataclass(frozen=True)
 class RegistryField:
     """One thing that a person is asked."""

@@ -296,8 +296,17 @@ def question_words(question: Mapping[str, Any]) -> str:
         shares = listed([f"{label} {weight}" for label, weight in query["weights"]])
         text += f"; the privacy loss is split by the weights {shares}"
     if question.get("tag") is not None:
-        text += f"; tagged {question['tag']!r}"
+        text += tag_words(question["tag"])
     return text[0].upper() + text[1:]
+
+
+def tag_words(tag: str) -> str:
+    """Describe a tag, at the end of the words of its question.
+
+    >>> tag_words("2024-05")
+    "; tagged '2024-05'"
+    """
+    return f"; tagged {tag!r}"
 
 
 _READ = {
@@ -309,6 +318,9 @@ _READ = {
     "thousands": "with {0!r} between thousands",
     "skip": "without the lines before line {0}",
     "comment": "without lines that start with {0!r}",
+    "positions": "with positions in {0}",
+    "version": "in its version {0}",
+    "snapshot": "in its snapshot {0}",
     "path": "from {0}",
 }
 
@@ -330,8 +342,22 @@ def reading_words(reading: Mapping[str, Any]) -> str:
         clauses.append(f"where {nulls} {'is' if len(reading['null']) == 1 else 'are'} missing")
     if "missing" in reading:
         clauses.append(f"with missing codes ({missing_words(reading['missing'])})")
+    if "layout" in reading:
+        placed = [f"{name} at {_position(ends)}" for name, ends in reading["layout"].items()]
+        clauses.append(f"by fixed positions ({', '.join(placed)})")
     columns = [f"{name} as {kind}" for name, kind in reading.get("columns", {}).items()]
     return ", ".join([*clauses, *([f"with {listed(columns)}"] if columns else [])])
+
+
+def _position(ends: Sequence[int]) -> str:
+    """Describe the positions of a field in a line.
+
+    >>> _position([57, 59]), _position([4, 4]), _position([60, 66, 2])
+    ('57-59', '4', '60-66 with 2 decimals')
+    """
+    start, end, *decimals = ends
+    place = str(start) if start == end else f"{start}-{end}"
+    return f"{place} with {so_many(str(decimals[0]), 'decimal', 'decimals')}" if decimals else place
 
 
 def missing_words(missing: Mapping[str, Sequence[Any]]) -> str:
@@ -422,9 +448,9 @@ def unit_words(unit: Mapping[str, Any]) -> str:
     rows = "one row" if unit["rows"] == 1 else f"{unit['rows']} rows"
     groups = "one group" if unit["groups"] == 1 else f"{unit['groups']} groups"
     return (
-        f"each person: all the rows with one value of {unit['column']}. In every answer at "
-        f"most {rows} per person count (extra rows are down-weighted), and a person is counted as "
-        f"present in at most {groups}"
+        f"each person: all the rows with one value of {_person(unit['column'])}. In every answer "
+        f"at most {rows} per person count (extra rows are down-weighted), and a person is counted "
+        f"as present in at most {groups}"
     )
 
 
@@ -437,6 +463,8 @@ def protects_line(unit: Mapping[str, Any]) -> str:
     'protects: each person (column person), at most 1 row, present in at most 3 groups'
     >>> protects_line({"column": None, "rows": 1, "groups": 1})
     'protects: each row, which stands for one person'
+    >>> protects_line({"column": ["household", "number"], "rows": 1, "groups": 1})
+    'protects: each person (columns household and number), at most 1 row'
     """
     if unit["column"] is None:
         return "protects: each row, which stands for one person"
@@ -444,7 +472,12 @@ def protects_line(unit: Mapping[str, Any]) -> str:
     text = f"at most {so_many(str(rows), 'row', 'rows')}"
     if groups != rows:
         text += f", present in at most {so_many(str(groups), 'group', 'groups')}"
-    return f"protects: each person (column {unit['column']}), {text}"
+    word = "columns" if isinstance(unit["column"], list) else "column"
+    return f"protects: each person ({word} {_person(unit['column'])}), {text}"
+
+
+def _person(column: str | Sequence[str]) -> str:
+    return column if isinstance(column, str) else listed(list(column))
 
 
 def declared_words(declared: Mapping[str, Any], query: Mapping[str, Any]) -> list[str]:
@@ -530,13 +563,13 @@ def _wider(name: str, bounds: tuple[Any, Any], declared: Sequence[Any]) -> str:
     return f"{name} is clamped to [{low}, {high}], beyond the declared [{minimum}, {maximum}]"
 
 
-def people_words(tables: Sequence[Sequence[str | None]]) -> str:
+def people_words(tables: Sequence[Sequence[Any]]) -> str:
     """Describe which column of each table of a data set identifies people.
 
     >>> people_words([["visits", "person"], ["patients", "id"]])
     'visits by person and patients by id'
     """
-    return listed([f"{name} by {person or 'the row'}" for name, person in tables])
+    return listed([f"{name} by {_person(person or 'the row')}" for name, person in tables])
 
 
 def budget_words(budget: Budget) -> str:

@@ -194,6 +194,10 @@ _RELEASED = (
 _CHOICES = (
     "the expected errors that a method was chosen by: the privacy loss does not depend on them"
 )
+_SUMS = (
+    "that the numbers released for a quantile are of the sums of counts that its step states; the "
+    "privacy loss and the intervals are those of the stated sums"
+)
 _KEYS = "that these groups, and no others, were above the threshold"
 _JOINED = "that the public table which was joined has the rows that its digest is of"
 _WITHOUT_LEDGER = (
@@ -353,6 +357,8 @@ def _compare(verification: Verification, body: Mapping[str, Any], again: Replann
     verification.unchecked += [_FIRST_KINDS, _FIRST_ANSWERS] if first else [_KINDS, _RELEASED]
     verification.unchecked += [_KEYS] if again.unknown_keys else []
     verification.unchecked += [_CHOICES] if again.chooses else []
+    counted = any(s["step"] == "sum_cells" for chain in body["chains"] for s in chain["steps"])
+    verification.unchecked += [_SUMS] if counted else []
     verification.unchecked += [_GROWN] if again.grows else []
     verification.unchecked += [_JOINED] if again.joins_public else []
 
@@ -407,7 +413,7 @@ def _verify_answers(body: Mapping[str, Any], again: ReplannedQuestion) -> str | 
     return None
 
 
-_OPTIONAL = ("declared", "derived")
+_OPTIONAL = ("declared", "derived", "intervals")
 _VALUES = ("value", "standard_error", "low", "high")
 
 

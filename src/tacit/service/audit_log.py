@@ -49,7 +49,7 @@ ACTIONS: Mapping[str, frozenset[str]] = {
         "token_narrowed": ("for", "role", "dataset", "expires"),
         "token_revoked": ("also",),
         "previewed": ("cost",),
-        "release_asked": ("cost", "code"),
+        "release_asked": ("cost", "code", "schedule"),
         "release_approved": (),
         "release_refused": ("reason",),
         "release_cancelled": (),
@@ -59,6 +59,8 @@ ACTIONS: Mapping[str, frozenset[str]] = {
         "declaration_changed": ("digest", "changes"),
         "refreshed": ("way", "code", "number"),
         "dashboard_begun": ("cost",),
+        "schedule_begun": ("cost",),
+        "schedule_cancelled": (),
         "collection_begun": ("mechanism",),
         "service_started": ("version",),
         "service_stopped": (),
@@ -115,7 +117,7 @@ class AuditEvent:
     action: str  # one of :data:`ACTIONS`
     outcome: str  # one of :data:`OUTCOMES`
     dataset: str | None  # the data set or collection that it was about, or None
-    subject: str | None  # the release, token or dashboard that it was about, or None
+    subject: str | None  # the release, token, dashboard or schedule that it was about, or None
     details: dict[str, Any]  # further fields of the action
     previous: str  # the hash of the event before
     hash: str  # SHA-256 of this one as it is stored

@@ -18,6 +18,7 @@ from tacit.service.database import KEY_FILE, Database, declarations, open_store
 from tacit.service.hosting.declaring import DeclaredStore, Owner, with_hosting
 from tacit.service.hosting.ledgers import Ledgers
 from tacit.service.problem import Problem
+from tacit.service.refresh.refreshes import schedules_of
 from tacit.service.settings import FILE, Settings
 from tacit.service.tokens import Tokens
 from tacit.tables.dataset.declaration import Dataset, open_dataset
@@ -119,6 +120,7 @@ def _datasets(settings: Settings, database: Database) -> Iterator[Finding]:
         settings = with_hosting(settings, made.values())
         declared |= {name: one.dataset(settings.folder) for name, one in made.items()}
         ledgers = Ledgers(declared, settings, database)
+        schedules_of({name: how.refresh for name, how in settings.datasets.items()})
     except TacitError as error:
         yield Finding(STOPS, "data sets", str(error), "tacit check FILE shows more")
         return

@@ -102,7 +102,9 @@ class Database:
         """Create missing tables, once for all processes that start together."""
         try:
             with self.begin(lock="tables") as run:
-                metadata.create_all(run)
+                there = set(sa.inspect(run).get_table_names())  # asked once, not of each
+                missing = [table for table in metadata.sorted_tables if table.name not in there]
+                metadata.create_all(run, missing, checkfirst=False)
                 version = run.execute(sa.select(_versions.c.version)).scalar()
                 if version is None:
                     run.execute(_versions.insert().values(one=1, version=VERSION))

@@ -32,6 +32,7 @@ _FIELDS = (
         "workers",
         "collections",
         "webhook",
+        "wire",
     ),
 )
 _OF_A_DATASET = ("latency", "approval", "collusion", "people", "caps", "refresh")
@@ -203,6 +204,30 @@ class WebhookSettings:
 
 
 @dataclass(frozen=True)
+class WireSettings:
+    """Where clients of PostgreSQL are answered; the service has none unless it is set."""
+
+    host: str = "127.0.0.1"  # the address; ``127.0.0.1`` is this machine alone
+    port: int = 5433
+    connections: int = 100  # at once, of one process
+
+    @classmethod
+    def from_fields(cls, table: Any) -> WireSettings:
+        fields = mapping(table, "wire")
+        known_fields(fields, tuple(cls.__dataclass_fields__), "wire")
+        values: dict[str, Any] = {
+            name: _integer(fields, name, "wire")
+            for name in ("port", "connections")
+            if name in fields
+        }
+        if values.get("port", 1) > 65_535:
+            raise UsageError("port of wire is a number up to 65535")
+        if "host" in fields:
+            values["host"] = _words(fields, "host", "wire")
+        return cls(**values)
+
+
+@dataclass(frozen=True)
 class Settings:
     """All settings of a service.
 
@@ -227,6 +252,7 @@ class Settings:
     # the fields of each question of the local model
     collections: Mapping[str, Any] = field(default_factory=dict)
     webhook: WebhookSettings | None = None
+    wire: WireSettings | None = None  # where clients of PostgreSQL are answered, or None
 
     def __post_init__(self) -> None:
         if not self.database:
@@ -284,6 +310,8 @@ class Settings:
             values["login"] = Login.from_fields(fields["login"], folder)
         if "webhook" in fields:
             values["webhook"] = WebhookSettings.from_fields(fields["webhook"], folder)
+        if "wire" in fields:
+            values["wire"] = WireSettings.from_fields(fields["wire"])
         datasets = mapping(fields.get("datasets", {}), "datasets")
         values["datasets"] = {
             name: DatasetSettings.from_fields(

@@ -51,6 +51,7 @@ EVENTS: Mapping[str, frozenset[str]] = {
         "release": "release dataset state",
         "refresh": "dataset number way outcome code",
         "dashboard": "dashboard dataset outcome code",
+        "schedule": "schedule dataset outcome code",
         "worker": "state",
         "webhook": "outcome attempts",
         "metrics": "outcome code",

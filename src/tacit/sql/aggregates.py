@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -20,6 +20,7 @@ from tacit.tables.statistics.base import TableStatistic
 from tacit.tables.statistics.counts import count_distinct
 from tacit.tables.statistics.covariance_and_regression import correlation, covariance
 from tacit.tables.statistics.percentiles import percentiles
+from tacit.tables.statistics.weights_and_ratios import weighted_mean
 
 # What the names in a query represent: columns of tables, and values that subqueries name.
 
@@ -30,6 +31,24 @@ _SMALL = str.maketrans(UPPER, LOWER)
 def plain_name(name: str) -> str:
     """Return a name with A to Z in lower case, as names without quotes are compared."""
     return name.translate(_SMALL)
+
+
+def column_name(node: Any, scope: Scope) -> str | None:
+    """Return the column of the table that a value is; None for another value."""
+    while type(node).__name__ == "Paren":
+        node = node.this
+    if type(node).__name__ != "Column":
+        return None
+    column = scope.column(node, times=True)
+    return str(column.parameters[0]) if column.operation == "col" else None
+
+
+def names_person(nodes: Sequence[Any], scope: Scope) -> bool:
+    """Return whether values are the columns that name a person, each once, in any order."""
+    if len(nodes) == 1 and type(nodes[0]).__name__ == "Tuple":
+        nodes = nodes[0].expressions
+    names, person = [column_name(node, scope) for node in nodes], scope.question.unit.columns
+    return bool(person) and len(names) == len(person) and set(names) == set(person)
 
 
 def find(identifier: Any, known: Mapping[str, Any], what: str) -> str:
@@ -248,6 +267,7 @@ _MAKE: dict[str, Callable[..., Any]] = {
     "percentile": percentile,
     "percentiles": percentiles,
     "covariance": covariance,
+    "weighted_mean": weighted_mean,
     "correlation": correlation,
     "min": least,
     "max": greatest,
@@ -345,13 +365,10 @@ def _count(node: Any, scope: Scope) -> SqlAggregate:
         return SqlAggregate(node, "count")
     if name == "Distinct":
         only(inner, "expressions")
-        person = scope.question.unit.column
         listed = inner.expressions
-        if len(listed) == 1 and person is not None:
-            counted = timed(listed[0], scope)
-            if counted.operation == "col" and counted.parameters[0] == person:
-                return SqlAggregate(node, "count_people")
-        if len(listed) != 1:
+        if names_person(listed, scope):
+            return SqlAggregate(node, "count_people")
+        if len(listed) != 1 or type(listed[0]).__name__ == "Tuple":
             refuse(node, "distinct values are counted for one column: count(distinct site)")
         return SqlAggregate(node, "count_distinct", value(listed[0], scope), own_name(listed[0]))
     counted = timed(inner, scope)
@@ -510,3 +527,20 @@ def _of_two(node: Any, scope: Scope) -> SqlAggregate:
     kind = "correlation" if type(node).__name__ == "Corr" else "covariance"
     first = _of(node, scope, kind, node.this)
     return replace(first, second=_of(node, scope, kind, node.expression))
+
+
+@form(
+    "aggregates",
+    AGGREGATES,
+    *("weighted_avg", "wavg"),
+    examples={
+        "weighted_avg(cost, weight), wavg(cost, weight)": "tc.weighted_mean, over the rows that "
+        "have both"
+    },
+)
+def _weighted(node: Any, scope: Scope) -> SqlAggregate:
+    only(node, "this", "expressions")
+    if len(node.expressions) != 2:
+        refuse(node, "a weighted mean is of a value and a weight: weighted_avg(cost, weight)")
+    value, weight = (_of(node, scope, "weighted_mean", each) for each in node.expressions)
+    return replace(value, second=weight)

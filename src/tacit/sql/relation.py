@@ -7,7 +7,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tacit.expressions.expression import Expression, col
-from tacit.sql.aggregates import Scope, aggregate_of, columns_of, find, has_aggregate, plain_name
+from tacit.sql.aggregates import (
+    Scope,
+    aggregate_of,
+    column_name,
+    columns_of,
+    find,
+    has_aggregate,
+    names_person,
+    plain_name,
+)
 from tacit.sql.conditions import conjuncts
 from tacit.sql.parse import only, placed, refuse
 from tacit.sql.values import class_of, form, forms, number, timed, truth
@@ -132,12 +141,12 @@ def people_of(select: Any, scope: Scope) -> Scope:
     only(select, "expressions", "from_", "joins", "where", "with_", "group")
     group = select.args["group"]
     only(group, "expressions")
-    person = scope.question.unit.column
-    by = group.expressions
-    if person is None or len(by) != 1 or not _is_person(by[0], scope, person):
+    person = scope.question.unit.columns
+    if not names_person(group.expressions, scope):
         refuse(
             group,
-            f"a subquery is grouped only by the person ({person or 'each row is another one'}): "
+            "a subquery is grouped only by the person "
+            f"({', '.join(person) or 'each row is another one'}): "
             "it is a total for each; ask other groups outside",
         )
     columns: dict[str, Expression] = {}
@@ -148,9 +157,10 @@ def people_of(select: Any, scope: Scope) -> Scope:
         if type(node).__name__ == "Alias":
             only(node, "this", "alias")
             inner, alias = node.this, str(node.args["alias"].this)
-        if _is_person(inner, scope, person):
+        name = column_name(inner, scope)
+        if name in person:
             alias = alias or str(inner.this.this)
-            columns[alias] = col(person)
+            columns[alias] = col(name)
             continue
         if not has_aggregate(inner):
             refuse(node, "a person's row has the person and aggregates of their rows")
@@ -162,13 +172,6 @@ def people_of(select: Any, scope: Scope) -> Scope:
         columns[alias] = col(alias)
     with placed(select):
         return Scope(scope.question.per_person(**aggregates), {"": columns})
-
-
-def _is_person(node: Any, scope: Scope, person: str) -> bool:
-    if type(node).__name__ != "Column":
-        return False
-    column = scope.column(node, times=True)
-    return column.operation == "col" and column.parameters[0] == person
 
 
 def _total(node: Any, scope: Scope) -> TableStatistic:

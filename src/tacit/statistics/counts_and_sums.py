@@ -41,48 +41,10 @@ from tacit.statistics.statistic import AtDistance, PointsAtDistance, PublicRange
 # records.
 
 
-def count_at_distance(data: ClampedRecords, relation: Relation) -> PointsAtDistance:
-    """``A(t)`` of the number of records.
-
-    >>> count_at_distance(ClampedRecords([1, 2], 0, 9), "unbounded").at(0)
-    Fraction(1, 1)
-    """
-    return _from([Fraction(relation != "bounded")])
-
-
-def histogram_at_distance(data: ClampedRecords, relation: Relation, bins: int) -> PointsAtDistance:
-    """``A(t)`` of the counts of bins, ``bins`` of which lie within the bounds at least in part.
-
-    >>> histogram_at_distance(ClampedRecords([1, 2], 0, 9), "bounded", 3).at(0)
-    Fraction(2, 1)
-    """
-    if relation == "bounded":
-        return _from([Fraction(2 if bins > 1 else 0)])
-    return count_at_distance(data, relation)
-
-
-def sum_at_distance(data: ClampedRecords, relation: Relation) -> PointsAtDistance:
-    """``A(t)`` of the sum.
-
-    >>> a = sum_at_distance(ClampedRecords([4, 6], 0, 9), "bounded")
-    >>> a.at(0), a.at(1)
-    (Fraction(6, 1), Fraction(9, 1))
-    """
-    low, high = data.bounds
-    if relation == "bounded":
-        return _from([max(high - data.minimum, data.maximum - low), high - low])
-    if relation == "remove":
-        return _from([max(abs(data.minimum), abs(data.maximum))])
-    return _from([max(-low, high)])
-
-
 def _from(values: list[Fraction]) -> PointsAtDistance:
     unit = Fraction(1, math.lcm(*(v.denominator for v in values)))
     integers = np.array([int(v / unit) for v in values], dtype=object)
     return PointsAtDistance(np.arange(len(values)), integers, unit)
-
-
-# The count and its sensitivities.
 
 
 @dataclass(frozen=True)
@@ -98,34 +60,23 @@ class Count(Statistic):
     Fraction(2, 1)
     """
 
-    @property
-    def name(self) -> str:
-        """``"count"``."""
-        return "count"
-
-    @property
-    def min_size(self) -> int:
-        """None: it is 0 of no records."""
-        return 0
+    name = "count"
+    min_size = 0
 
     def public_range(self, lower: Fraction, upper: Fraction, relation: Relation) -> PublicRange:
         """It moves by at most 1 (by none where the size is public), and is 0 of no records."""
         return PublicRange(Fraction(1), None, Fraction(0))
 
     def at_distance(self, data: ClampedRecords, relation: Relation) -> AtDistance:
-        """``A(t)`` within bounds, with its proof: :mod:`tacit.statistics.counts_and_sums`."""
-        return count_at_distance(data, relation)
+        return _from([Fraction(relation != "bounded")])
 
     def batch(self, rows: Array) -> npt.NDArray[np.float64]:
-        """The number of records of every row."""
         return np.full(len(rows), float(rows.shape[1]))
 
     def exact(self, values: Sequence[Fraction]) -> Fraction:
-        """The number of values."""
         return Fraction(len(values))
 
     def of(self, sample: Sample) -> Fraction:
-        """The number of values."""
         return Fraction(len(sample))
 
     def answer(self, question: Question) -> Sensitivity:
@@ -155,9 +106,6 @@ class Count(Statistic):
             if question.relation != "add" and (question.within or loss == k):
                 candidates.append((large, loss, 0))
         return candidates or [(question.size or 1, 0, 0)]
-
-
-# The sum and its sensitivities.
 
 
 class _SumMove(NamedTuple):
@@ -191,15 +139,8 @@ class Sum(Statistic):
     Fraction(12, 1)
     """
 
-    @property
-    def name(self) -> str:
-        """``"sum"``."""
-        return "sum"
-
-    @property
-    def min_size(self) -> int:
-        """None: it is 0 of no records."""
-        return 0
+    name = "sum"
+    min_size = 0
 
     def public_range(self, lower: Fraction, upper: Fraction, relation: Relation) -> PublicRange:
         """One record adds, or takes, at most the bound farther from zero; a change, the span."""
@@ -207,23 +148,23 @@ class Sum(Statistic):
         return PublicRange(maximum, None, Fraction(0))
 
     def at_distance(self, data: ClampedRecords, relation: Relation) -> AtDistance:
-        """``A(t)`` within bounds, with its proof: :mod:`tacit.statistics.counts_and_sums`."""
-        return sum_at_distance(data, relation)
+        low, high = data.bounds
+        if relation == "bounded":
+            return _from([max(high - data.minimum, data.maximum - low), high - low])
+        if relation == "remove":
+            return _from([max(abs(data.minimum), abs(data.maximum))])
+        return _from([max(-low, high)])
 
     def batch(self, rows: Array) -> npt.NDArray[np.float64]:
-        """The sum of every row."""
         return np.asarray(np.sum(rows, axis=1), dtype=np.float64)
 
     def exact(self, values: Sequence[Fraction]) -> Fraction:
-        """The exact sum."""
         return Fraction(sum(values))
 
     def of(self, sample: Sample) -> Fraction:
-        """The exact sum of a sample, in bulk."""
         return sample.total()
 
     def answer(self, question: Question) -> Sensitivity:
-        """The largest rise or fall over the feasible moves."""
         pool = pool_of(question.domain)
         leaving: Pool = pool
         if question.at is not None:
@@ -355,15 +296,8 @@ class Histogram(Statistic):
             raise UsageError("edges must be at least two numbers in ascending order")
         object.__setattr__(self, "edges", read)
 
-    @property
-    def name(self) -> str:
-        """``"histogram"``."""
-        return "histogram"
-
-    @property
-    def min_size(self) -> int:
-        """None: every bin holds 0 of no records."""
-        return 0
+    name = "histogram"
+    min_size = 0
 
     @property
     def bins(self) -> int:
@@ -381,11 +315,9 @@ class Histogram(Statistic):
         return np.bincount(self.bin_of(sample), minlength=self.bins)
 
     def exact(self, values: Sequence[Fraction]) -> tuple[int, ...]:
-        """The count of every bin."""
         return self.of(Sample(values, allow_empty=True))
 
     def of(self, sample: Sample) -> tuple[int, ...]:
-        """The count of every bin."""
         return tuple(self.counts(sample).tolist())
 
     def __call__(self, data: npt.ArrayLike) -> Any:
@@ -397,13 +329,13 @@ class Histogram(Statistic):
         raise UsageError("a histogram is a vector of counts; it has no single value")
 
     def at_distance(self, data: ClampedRecords, relation: Relation) -> AtDistance:
-        """``A(t)`` within bounds, with its proof: :mod:`tacit.statistics.counts_and_sums`."""
         low, high = data.bounds
         reached = 1 + sum(low < edge <= high for edge in self.edges[1:-1])
-        return histogram_at_distance(data, relation, reached)
+        if relation == "bounded":
+            return _from([Fraction(2 if reached > 1 else 0)])
+        return _from([Fraction(1)])
 
     def answer(self, question: Question) -> Sensitivity:
-        """The largest L1 difference over the feasible moves."""
         room = _SpaceLeft(self, question)
         stay = _Plan(0, question.size or 1, 0, 0, ())
         best = max(room.plans(), key=lambda plan: plan.gap, default=stay)

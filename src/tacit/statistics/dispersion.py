@@ -499,12 +499,10 @@ class Dispersion(Statistic):
 
     @property
     def name(self) -> str:
-        """Its kind, with its ``ddof`` if that is not 0."""
         return f"{self.kind}(ddof={self.ddof})" if self.ddof else self.kind
 
     @property
     def min_size(self) -> int:
-        """The fewest records of which there is a value."""
         return self.ddof + 1
 
     def public_range(
@@ -529,18 +527,15 @@ class Dispersion(Statistic):
         return (sum((v * v for v in values), Fraction(0)) - total * total / n) / (n - self.ddof)
 
     def exact(self, values: Sequence[Fraction]) -> Exact:
-        """The exact value."""
         return self.spread.value(self.variance(values))
 
     def of(self, sample: Sample) -> Exact:
-        """The exact value of a sample, summed in bulk."""
         self._defined(len(sample))
         if isinstance(sample, CountedSample):
             return self.spread.value(sample.variance(self.ddof))
         return self.spread.value(PrefixMoments(sample).variance([(0, len(sample))], self.ddof))
 
     def answer(self, question: Question) -> Sensitivity:
-        """The exact sensitivity, or a proven upper bound where no exact method is known."""
         if question.size is not None:
             self._defined(question.size)
         if question.at is not None:

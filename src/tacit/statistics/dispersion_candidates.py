@@ -144,7 +144,6 @@ class Candidate(Protocol):
 
     def ranges(self) -> tuple[list[Range], list[Range]]:
         """The ranges of the wide and of the narrow release."""
-        ...
 
 
 class Walk(NamedTuple):
@@ -721,22 +720,18 @@ def _loss(moments: PrefixMoments, size: int, ddof: int, steps: int) -> float:
 # * standard deviation, ``B`` empty: ``SS(T) <= SS(W)``, so ``theta**2 <= (s - ddof)/(m - ddof)``.
 #   For ``ddof = 0`` the condition ``theta <= (m - 1) s**2/((s - 1) m**2)`` follows from ``(s -
 #   1)/s**1.5 <= (m - 1)/m**1.5``, true for ``3 <= m < s`` where ``(x - 1)/x**1.5`` falls; for
-#   ``ddof
-#   = 1`` the condition ``theta <= s/m`` follows from ``m**2/(m - 1) <= s**2/(s - 1)``.  For ``ddof
-#   =
-#   0``, ``m = 2`` let ``T = {x, y}``, ``x < y``: raising ``y`` changes ``sd(T)`` by ``1/2`` and
-#   ``sd(W)`` by ``(y - mu_W)/(s sd(W))``, which is at most ``1/2`` as ``SS(W) >= (y - mu_W)**2 s/(s
-#   - 1)`` and ``s**2 >= 4 (s - 1)``.  So ``x`` and ``y`` are the lowest and highest outside ``A``:
-#   ``t = 1``. There ``t`` is enumerated between its optima for the smallest and for the largest
-#   ``theta``.
+#   ``ddof = 1`` the condition ``theta <= s/m`` follows from ``m**2/(m - 1) <= s**2/(s - 1)``.  For
+#   ``ddof = 0``, ``m = 2`` let ``T = {x, y}``, ``x < y``: raising ``y`` changes ``sd(T)`` by
+#   ``1/2`` and ``sd(W)`` by ``(y - mu_W)/(s sd(W))``, which is at most ``1/2`` as ``SS(W) >= (y -
+#   mu_W)**2 s/(s - 1)`` and ``s**2 >= 4 (s - 1)``.  So ``x`` and ``y`` are the lowest and highest
+#   outside ``A``: ``t = 1``. There ``t`` is enumerated between its optima for the smallest and for
+#   the largest ``theta``.
 # * standard deviation, ``0 < b < a``: where ``theta <= s (s - ddof) (m - 1)/(m (m - ddof) (s -
 #   1))``, (ii) holds; where it is at least ``s (s - ddof)/(m (m - ddof))``, (i) does.  **Between
-#   the
-#   two there is no proof**; but there the difference is ``sd(T) (1 - 1/theta)``, at most the
-#   largest
-#   standard deviation of ``m`` records times ``1 - m (m - ddof)/(s (s - ddof))``.  Where this bound
-#   does not exceed what was found elsewhere, the answer is exact; otherwise every ``C`` is listed
-#   (:mod:`~tacit.statistics.dispersion`) where that is feasible, and else only an upper
+#   the two there is no proof**; but there the difference is ``sd(T) (1 - 1/theta)``, at most the
+#   largest standard deviation of ``m`` records times ``1 - m (m - ddof)/(s (s - ddof))``.  Where
+#   this bound does not exceed what was found elsewhere, the answer is exact; otherwise every ``C``
+#   is listed (:mod:`~tacit.statistics.dispersion`) where that is feasible, and else only an upper
 #   bound is known.
 #
 # Where a variance is 0 or ``s = 1`` the arguments hold by continuity, or because ``W`` then has no

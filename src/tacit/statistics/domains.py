@@ -224,11 +224,9 @@ class Ranked(Protocol):
 
     def rank(self, index: int) -> Fraction:
         """The exact value of rank ``index``, from 0."""
-        ...
 
     def sum(self, start: int, stop: int) -> Fraction:
         """The exact sum of the ranks ``start <= rank < stop``."""
-        ...
 
 
 class Pool(Protocol):
@@ -236,27 +234,21 @@ class Pool(Protocol):
 
     def low(self, index: int) -> Fraction:
         """The value of rank ``index`` from below."""
-        ...
 
     def high(self, index: int) -> Fraction:
         """The value of rank ``index`` from above."""
-        ...
 
     def bottom(self, count: int) -> Sample:
         """The ``count`` smallest records."""
-        ...
 
     def top(self, count: int) -> Sample:
         """The ``count`` largest records."""
-        ...
 
     def sum_of(self, start: int, stop: int, from_top: bool) -> Fraction:
         """The exact sum of the ranks ``start <= rank < stop``, counted from either end."""
-        ...
 
     def rough_sum_of(self, start: int, stop: int, from_top: bool) -> float:
         """The same in floats."""
-        ...
 
 
 class Population:

@@ -33,12 +33,22 @@ _MODULES: dict[str, tuple[str, str]] = {
     "max": ("quantiles", "Maximum"),
     "interquartile_range": ("quantiles", "InterquartileRange"),
     "trimmed_mean": ("means", "TrimmedMean"),
+    "winsorized_mean": ("means", "WinsorizedMean"),
+    "range": ("spread", "Range"),
+    "mad": ("spread", "MedianAbsoluteDeviation"),
+    "gini": ("spread", "Gini"),
+    "mode": ("spread", "Mode"),
 }
 # The statistics that have a plain name; percentiles and histograms are made with a number.
 NAMES: tuple[str, ...] = tuple(_MODULES)
 
 _SHORT: dict[str, str] = {"iqr": "interquartile_range"}  # other names that people type
-_TAKE_NUMBER: dict[str, str] = {"var": "ddof", "std": "ddof", "trimmed_mean": "share"}
+_TAKE_NUMBER: dict[str, str] = {
+    "var": "ddof",
+    "std": "ddof",
+    "trimmed_mean": "share",
+    "winsorized_mean": "share",
+}
 _CALLED = re.compile(r"\s*([a-z_]+?)\s*[:(]\s*(?:([a-z]+)\s*=\s*)?([^()=:]+?)\s*\)?\s*")
 
 
@@ -95,9 +105,6 @@ def _percentile(name: str) -> Statistic:
     if not spelled:
         raise UsageError("percentile needs a number, such as 'percentile(25)'")
     return percentile(spelled)
-
-
-# The question asked: :func:`sensitivity`, one signature for every statistic and every domain.
 
 
 class HasStatistic(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -63,18 +63,12 @@ class SampledSensitivity:
     rank: int
     method: str = "sampled"
 
-    @property
-    def is_guarantee(self) -> bool:
-        """False: random differential privacy is weaker than differential privacy."""
-        return False
-
-    @property
-    def why_no_guarantee(self) -> str:
-        """Description of the missing part."""
-        return (
-            "it holds for neighbours drawn at random, but for a probability of gamma: random "
-            "differential privacy only"
-        )
+    # random differential privacy is weaker than differential privacy
+    is_guarantee: ClassVar[bool] = False
+    why_no_guarantee: ClassVar[str] = (
+        "it holds for neighbours drawn at random, but for a probability of gamma: random "
+        "differential privacy only"
+    )
 
     def __float__(self) -> float:
         return self.value

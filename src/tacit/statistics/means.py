@@ -1,7 +1,8 @@
-"""Means and trimmed means."""
+"""Means, trimmed and winsorized means."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,9 +14,10 @@ import numpy.typing as npt
 
 from tacit.arithmetic.exact import as_fraction, float_up, show
 from tacit.errors import UsageError
-from tacit.statistics.domains import ExtremeRecords, Ranked
-from tacit.statistics.question import Relation
+from tacit.statistics.domains import ExtremeRecords, Ranked, Records, pool_of
+from tacit.statistics.question import Question, Relation
 from tacit.statistics.rank_pairs import Indices, RankStaircase
+from tacit.statistics.result import Sensitivity
 from tacit.statistics.samples import Array, ClampedRecords, Ranks, Sample, Sums
 from tacit.statistics.statistic import AtDistance, Monotone, PublicRange, Statistic, decayed
 
@@ -50,18 +52,13 @@ from tacit.statistics.statistic import AtDistance, Monotone, PublicRange, Statis
 # - 1``.  Here ``k`` is ``n`` or ``s``, and the same argument holds.
 
 
-def mean_at_distance(data: ClampedRecords, relation: Relation) -> AtDistance:
-    """``A(t)`` of the mean.
+class MeanAtDistance(AtDistance):
+    """``A(t)`` of the mean under any relation.
 
-    >>> a = mean_at_distance(ClampedRecords([2, 4], 0, 8), "unbounded")
+    >>> a = MeanAtDistance(ClampedRecords([2, 4], 0, 8), "unbounded")
     >>> [str(a.at(t)) for t in range(4)]
     ['5/3', '3', '3', '4']
     """
-    return MeanAtDistance(data, relation)
-
-
-class MeanAtDistance(AtDistance):
-    """``A(t)`` of the mean under any relation."""
 
     def __init__(self, data: ClampedRecords, relation: Relation) -> None:
         n = len(data)
@@ -145,9 +142,6 @@ class _Line:
         return self.e * s - self.sums(self.retained(s)), s * (s + 1)
 
 
-# The mean and its sensitivities.
-
-
 @dataclass(frozen=True)
 class Mean(Monotone, proven=True):
     """The arithmetic mean.
@@ -169,10 +163,7 @@ class Mean(Monotone, proven=True):
     Fraction(2, 1)
     """
 
-    @property
-    def name(self) -> str:
-        """``"mean"``."""
-        return "mean"
+    name = "mean"
 
     def public_range(self, lower: Fraction, upper: Fraction, relation: Relation) -> PublicRange:
         """Within the bounds, the middle for no records.
@@ -185,22 +176,15 @@ class Mean(Monotone, proven=True):
         return PublicRange(maximum, (lower, upper), (lower + upper) / 2)
 
     def at_distance(self, data: ClampedRecords, relation: Relation) -> AtDistance:
-        """``A(t)`` within bounds.
-
-        See :mod:`tacit.statistics.means`.
-        """
-        return mean_at_distance(data, relation)
+        return MeanAtDistance(data, relation)
 
     def batch(self, rows: Array) -> npt.NDArray[np.float64]:
-        """The mean of every row."""
         return np.asarray(np.mean(rows, axis=1), dtype=np.float64)
 
     def exact(self, values: Sequence[Fraction]) -> Fraction:
-        """The exact mean."""
         return Fraction(sum(values)) / len(values)
 
     def of(self, sample: Sample) -> Fraction:
-        """The exact mean of a sample, summed in bulk."""
         return sample.total() / len(sample)
 
     def split(self, low: int, high: int, total: int) -> int:
@@ -208,11 +192,9 @@ class Mean(Monotone, proven=True):
         return total - high if high <= low else low
 
     def on(self, data: Ranked, start: int, size: int) -> Fraction:
-        """The exact mean of ``size`` ranks."""
         return data.sum(start, start + size) / size
 
     def gap(self, union: ExtremeRecords, low: int, high: int) -> Fraction:
-        """The difference of the two means, with what they share summed once."""
         total = len(union)
         below = union.sum(0, total - high)
         above = union.sum(low, total)
@@ -220,7 +202,6 @@ class Mean(Monotone, proven=True):
         return (shared + above) / high - (below + shared) / low
 
     def rough_gap(self, union: ExtremeRecords, low: int, high: int) -> float:
-        """The same in floats."""
         total = len(union)
         below = union.rough_sum(0, total - high)
         above = union.rough_sum(low, total)
@@ -312,33 +293,104 @@ class _Wider:
         return np.asarray(np.maximum(r1 - i2 - 1 - self.retained, 0))
 
 
-# The trimmed mean: the mean of what is left without a share of the records at either end.
+# Means of ranks: their global sensitivity over values that repeat without limit.
+#
+# Let f be, at each size, a weighted sum of the ranks with weights that are not negative and add up
+# to 1.  Take neighbours that differ by r records on one side and a on the other, and let T be their
+# union.  As in :mod:`tacit.statistics.statistic`, the ``low`` smallest and the ``high`` largest
+# records of T are neighbours by the same move, and no nearer in value.  What is left to maximise,
+#
+#     g(T) = f(the ``high`` largest of T) - f(the ``low`` smallest of T),
+#
+# is linear in the ranks ``t_1 <= .. <= t_m`` of T in ``[L, U]``.  The vertices of these are the T
+# of c records at L and the others at U, and at one of them g is largest: there f of a set is L and
+# ``U - L`` times the weight of its ranks at U.  So the sensitivity is the largest of ``m + 1``
+# numbers for each move; all moves are looked at, as nothing is assumed from one size to the next.
 
 
 @dataclass(frozen=True)
-class TrimmedMean(Statistic):
+class _MeanOfRanks(Statistic):
+    """A weighted mean of the ranks, in which a share of them at either end is treated apart."""
+
+    # the share to leave out or to move at either end, from 0 (the mean) to below a half
+    share: Fraction = Fraction(1, 10)
+
+    marks = "line"
+
+    def __post_init__(self) -> None:
+        number = as_fraction(self.share, "share")
+        if not 0 <= number < Fraction(1, 2):
+            raise UsageError(f"share must be from 0 to below 1/2, not {show(number)}")
+        object.__setattr__(self, "share", number)
+
+    def left_out(self, size: int) -> int:
+        """Number of records at either end that are left out or moved."""
+        return int(self.share * size)
+
+    @abstractmethod
+    def above(self, size: int, ranks: Indices) -> tuple[Indices, int]:
+        """The weight of the ranks from each given one on (0 is the smallest), over a divisor."""
+
+    def public_range(self, lower: Fraction, upper: Fraction, relation: Relation) -> PublicRange:
+        """A mean of records: within the bounds, the middle for no records."""
+        return PublicRange(upper - lower, (lower, upper), (lower + upper) / 2)
+
+    def answer(self, question: Question) -> Sensitivity | None:
+        """The exact sensitivity of one size, over values that repeat without limit."""
+        if question.at is not None or question.size is None:
+            return None
+        if isinstance(question.domain, Records):
+            return None
+        n, gain, evaluations, starts_low = question.size, Fraction(0), 0, True
+        best = 0, n, n, n  # how many of the union are at L, its size, and those of x and y
+        for removed, added in question.moves(n):
+            other, total = n - removed + added, n + added
+            at_low = np.arange(total + 1)
+            for x_is_low in (True, False):
+                low, high = (n, other) if x_is_low else (other, n)
+                top, over = self.above(high, at_low - (total - high))
+                bottom, under = self.above(low, at_low)
+                gained = top.astype(object) * under - bottom.astype(object) * over
+                c, evaluations = int(gained.argmax()), evaluations + total + 1
+                if Fraction(int(gained[c]), over * under) > gain:
+                    gain = Fraction(int(gained[c]), over * under)
+                    best = c, total, low, high
+                    starts_low = x_is_low
+        pool = pool_of(question.domain)
+
+        def witness() -> tuple[Sample, Sample]:
+            c, total, low, high = best
+            union = ExtremeRecords(pool, c, total)
+            pair = union.sample(0, low), union.sample(total - high, total)
+            return pair if starts_low else (pair[1], pair[0])
+
+        return Sensitivity(
+            gain * (question.domain.upper - question.domain.lower),
+            "closed form",
+            statistic=self,
+            question=question,
+            witness=witness,
+            evaluations=max(evaluations, 1),
+        )
+
+
+# The trimmed mean: the mean of what is left without a share of the records at either end, and the
+# winsorized mean, in which these count as the nearest that is left.
+
+
+@dataclass(frozen=True)
+class TrimmedMean(_MeanOfRanks, proven=True):
     """The mean of the sorted records without the ``floor(share n)`` smallest and as many largest.
+
+    The ranks that are left weigh the same, so the argument for means of ranks applies.
 
     >>> TrimmedMean("1/4")([1, 2, 4, 100])
     3.0
     """
 
-    # the share to leave out at either end, from 0 (the mean) to below a half
-    share: Fraction = Fraction(1, 10)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "share", as_fraction(self.share, "share"))
-        if not 0 <= self.share < Fraction(1, 2):
-            raise UsageError(f"share must be from 0 to below 1/2, not {show(self.share)}")
-
     @property
     def name(self) -> str:
-        """``"trimmed_mean(0.1)"``."""
         return f"trimmed_mean({float(self.share):.12g})"
-
-    def public_range(self, lower: Fraction, upper: Fraction, relation: Relation) -> PublicRange:
-        """A mean of records: within the bounds, the middle for no records."""
-        return PublicRange(upper - lower, (lower, upper), (lower + upper) / 2)
 
     def at_distance(self, data: ClampedRecords, relation: Relation) -> AtDistance | None:
         """``A(t)`` by substitution, exact; none where records join or leave."""
@@ -346,18 +398,54 @@ class TrimmedMean(Statistic):
             return None  # the number left out jumps with the size
         return TrimmedAtDistance(data, self.left_out(len(data)))
 
-    def left_out(self, size: int) -> int:
-        """Number of records left out at either end."""
-        return int(self.share * size)
+    def above(self, size: int, ranks: Indices) -> tuple[Indices, int]:
+        """The ranks that are left weigh the same."""
+        cut = self.left_out(size)
+        return np.clip(size - cut - ranks, 0, size - 2 * cut), size - 2 * cut
 
     def batch(self, rows: Array) -> npt.NDArray[np.float64]:
-        """The trimmed mean of every row."""
         size = rows.shape[1]
         cut = self.left_out(size)
         return np.asarray(np.sort(rows, axis=1)[:, cut : size - cut].mean(axis=1), dtype=np.float64)
 
     def exact(self, values: Sequence[Fraction]) -> Fraction:
-        """The exact trimmed mean of ascending values."""
         cut = self.left_out(len(values))
         retained = values[cut : len(values) - cut]
         return sum(retained, Fraction(0)) / len(retained)
+
+
+@dataclass(frozen=True)
+class WinsorizedMean(_MeanOfRanks, proven=True):
+    """The mean with the ``floor(share n)`` smallest records, and as many largest, moved inwards.
+
+    Each counts as the nearest record that is not among them, whose rank weighs for it: the argument
+    for means of ranks applies.  Substituting one of n records moves
+    it by up to ``(floor(share n) + 1) / n`` of the span, where a mean moves by ``1 / n``.
+
+    >>> WinsorizedMean("1/4")([1, 2, 4, 100])
+    3.0
+    """
+
+    @property
+    def name(self) -> str:
+        return f"winsorized_mean({float(self.share):.12g})"
+
+    def above(self, size: int, ranks: Indices) -> tuple[Indices, int]:
+        """The outermost ranks that are left weigh for those beyond, too."""
+        cut = self.left_out(size)
+        inside = np.where(ranks <= cut, size, size - ranks)
+        return np.where(ranks > size - 1 - cut, 0, inside), size
+
+    def batch(self, rows: Array) -> npt.NDArray[np.float64]:
+        size = rows.shape[1]
+        cut = self.left_out(size)
+        ordered = np.sort(rows, axis=1)
+        ends = ordered[:, [cut]], ordered[:, [size - 1 - cut]]
+        return np.asarray(np.clip(ordered, *ends).mean(axis=1), dtype=np.float64)
+
+    def exact(self, values: Sequence[Fraction]) -> Fraction:
+        """The exact winsorized mean of ascending values."""
+        size = len(values)
+        cut = self.left_out(size)
+        kept = values[cut : size - cut]
+        return (sum(kept, Fraction(0)) + cut * (kept[0] + kept[-1])) / size

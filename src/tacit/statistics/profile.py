@@ -86,9 +86,6 @@ def _ordered(items: Any) -> list[Any]:
     return list(dict.fromkeys(items))
 
 
-# Sensitivities over distances: many statistics, every column, global next to local.
-
-
 @dataclass(frozen=True)
 class ProfileRow:
     """One point of a profile; ``answer`` is None where the distance cannot be made."""

@@ -318,9 +318,6 @@ def _add_or_remove(
     return *weights(q, period), _AddOrRemove(q, n, period), (0, n + 1), (2, n + 3)
 
 
-# Quantiles (median, percentiles) with linear interpolation, and their sensitivities.
-
-
 @dataclass(frozen=True)
 class Quantile(Monotone, proven=True):
     """The value at position ``q (n - 1)`` of the sorted records, interpolated linearly.
@@ -362,7 +359,6 @@ class Quantile(Monotone, proven=True):
 
     @property
     def name(self) -> str:
-        """``"percentile(25)"``."""
         return f"percentile({float(100 * self.q):.12g})"
 
     def public_range(self, lower: Fraction, upper: Fraction, relation: Relation) -> PublicRange:
@@ -370,10 +366,6 @@ class Quantile(Monotone, proven=True):
         return PublicRange(upper - lower, (lower, upper), (lower + upper) / 2)
 
     def at_distance(self, data: ClampedRecords, relation: Relation) -> AtDistance:
-        """``A(t)`` within bounds.
-
-        See :mod:`tacit.statistics.quantiles`.
-        """
         return quantile_at_distance(self.q, data, relation)
 
     def batch(self, rows: Array) -> npt.NDArray[np.float64]:
@@ -401,7 +393,6 @@ class Quantile(Monotone, proven=True):
         return rank, exact_position - rank
 
     def exact(self, values: Sequence[Fraction]) -> Fraction:
-        """The exact quantile of ascending values."""
         rank, weight = self.position(len(values))
         if not weight:
             return values[rank]
@@ -422,7 +413,6 @@ class Quantile(Monotone, proven=True):
         return max((rank + 1 for rank, weight in weights.items() if weight < 0), default=0)
 
     def on(self, data: Ranked, start: int, size: int) -> Fraction:
-        """The exact quantile of ``size`` ranks from ``start`` on."""
         rank, weight = self.position(size)
         lower = data.rank(start + rank)
         return lower + weight * (data.rank(start + rank + 1) - lower) if weight else lower
@@ -439,10 +429,7 @@ class Median(Quantile):
 
     q: Fraction = Fraction(1, 2)
 
-    @property
-    def name(self) -> str:
-        """``"median"``."""
-        return "median"
+    name = "median"
 
 
 def percentile(q: Number) -> Quantile:
@@ -476,10 +463,7 @@ class Minimum(Quantile):
 
     q: Fraction = Fraction(0)
 
-    @property
-    def name(self) -> str:
-        """``"min"``."""
-        return "min"
+    name = "min"
 
 
 @dataclass(frozen=True)
@@ -492,10 +476,7 @@ class Maximum(Quantile):
 
     q: Fraction = Fraction(1)
 
-    @property
-    def name(self) -> str:
-        """``"max"``."""
-        return "max"
+    name = "max"
 
 
 # The interquartile range: the 75th percentile less the 25th.
@@ -512,10 +493,7 @@ class InterquartileRange(Statistic):
     6.0
     """
 
-    @property
-    def name(self) -> str:
-        """``"interquartile_range"``; ``"iqr"`` is read as it, too."""
-        return "interquartile_range"
+    name = "interquartile_range"
 
     def public_range(self, lower: Fraction, upper: Fraction, relation: Relation) -> PublicRange:
         """Between 0 and the span, and 0 for no records."""
@@ -529,20 +507,18 @@ class InterquartileRange(Statistic):
         # no more than that of a neighbour one step on.
         low, high = data.bounds
         parts = [quantile_at_distance(q, data, relation) for q in _QUARTERS]
-        return _SumAtDistance(parts, high - low)
+        return SumAtDistance(parts, high - low)
 
     def batch(self, rows: Array) -> npt.NDArray[np.float64]:
-        """The interquartile range of every row."""
         low, high = (Quantile(q).batch(rows) for q in _QUARTERS)
         return high - low
 
     def exact(self, values: Sequence[Fraction]) -> Fraction:
-        """The exact interquartile range of ascending values."""
         low, high = (Quantile(q).exact(values) for q in _QUARTERS)
         return high - low
 
 
-class _SumAtDistance(AtDistance):
+class SumAtDistance(AtDistance):
     """The sum of several, within a span: a bound on the difference of the statistics."""
 
     exact = False
@@ -552,7 +528,6 @@ class _SumAtDistance(AtDistance):
         self.last = max(part.last for part in parts)
 
     def at(self, distance: int) -> Fraction:
-        """The sum of the parts at ``distance``, or the span where that is less."""
         total = sum((Fraction(part.at(distance)) for part in self._parts), Fraction(0))
         return min(total, self._span)
 

@@ -34,6 +34,7 @@ Indices = npt.NDArray[np.int64]
 UNREACHABLE = 2**60  # the steps of a pair that cannot be reached
 _DONE = 1 + 2.0**-22
 _SMALL, _MIN_BATCH = 1 << 12, 16
+_FEW = 1 << 10
 
 
 class Steps(Protocol):
@@ -41,13 +42,11 @@ class Steps(Protocol):
 
     def exact(self, kind: Indices, low: Indices, high: Indices) -> Indices:
         """The least steps of each pair, ``UNREACHABLE`` where there are none."""
-        ...
 
     def lower_bound(
         self, kind: Indices, i1: Indices, i2: Indices, r1: Indices, r2: Indices
     ) -> Indices:
         """No more than the steps of any pair in each square."""
-        ...
 
 
 def between(ranks: Array | Ranks, c1: Indices, c3: Indices, low: Indices, high: Indices) -> Array:
@@ -212,12 +211,22 @@ class RankStaircase:
 
     def _search(self, settle: Callable[[_Squares], _Squares]) -> None:
         kinds = self.kinds.astype(np.int64)
+        sizes = (last - first + 1 for first, last in (self.lows, self.highs))
+        if len(kinds) * math.prod(sizes) <= _FEW:
+            settle(self._each_pair(kinds))
+            return
         ends = (np.full(len(kinds), end, dtype=np.int64) for end in (*self.lows, *self.highs))
         squares = _Squares(kinds, *ends)
         while len(squares.kind):
             squares = settle(squares)
             squares = squares.quartered(self._edges)
             squares = squares.chosen(squares.r2 - squares.i1 >= 2)
+
+    def _each_pair(self, kinds: Indices) -> _Squares:
+        """Squares of one pair each: of few pairs all are looked at once."""
+        ranks = (np.arange(first, last + 1) for first, last in (self.lows, self.highs))
+        kind, low, high = (axis.ravel() for axis in np.meshgrid(kinds, *ranks, indexing="ij"))
+        return _Squares(kind, low, low, high, high).chosen(high - low >= 2)
 
     def _most(self, s: _Squares) -> Array:
         """The value at the corner with the widest gap: none in the square is larger."""
@@ -229,6 +238,8 @@ class RankStaircase:
     def _corners(self, s: _Squares) -> list[tuple[Indices, Indices]]:
         """Pairs of each square that stand a chance: the nearest, the widest, and between."""
         # Where records tie, also the widest pair brought as near as its values allow.
+        if s.single().all():
+            return [(s.i1, s.r2)]
         nearest = np.maximum(s.r1, s.i2 + 2)
         low = np.minimum(s.i2, s.r2 - 2)
         corners = [

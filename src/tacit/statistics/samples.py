@@ -376,14 +376,12 @@ class CountedSample(Sample):
         return self.points[int(self.ends.searchsorted(rank % len(self), "right"))]
 
     def slice(self, start: int, stop: int) -> Sample:
-        """The sample of the ranks ``start <= rank < stop``."""
         ends = np.clip(self.ends, start, max(start, stop)) - start
         counts = np.diff(ends, prepend=0)
         present = np.flatnonzero(counts)
         return CountedSample(self.points.take(present), counts[present])
 
     def total(self, start: int = 0, stop: int | None = None) -> Fraction:
-        """The exact sum of the ranks ``start <= rank < stop``."""
         if (start, stop) != (0, None):
             low, high, _ = slice(start, stop).indices(len(self))
             return self.slice(low, high).total()
@@ -400,11 +398,9 @@ class CountedSample(Sample):
         return Fraction(sum(v**power * c for v, c in pairs)) * grid_step**power
 
     def distinct(self) -> tuple[Sample, npt.NDArray[np.int64]]:
-        """The distinct values and how often each occurs."""
         return self.points, self.counts
 
     def mirrored(self) -> CountedSample:
-        """The records with every sign turned."""
         turned = Sample.of_sorted(-self.points.raw[::-1], self.unit)
         return CountedSample(turned, self.counts[::-1])
 

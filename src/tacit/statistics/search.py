@@ -115,9 +115,6 @@ def _along_axes(axes: int) -> Iterator[tuple[tuple[slice, ...], tuple[slice, ...
         yield (*before, slice(None, -1), *after), (*before, slice(1, None), *after)
 
 
-# Any Python function as a statistic.
-
-
 @dataclass(frozen=True)
 class Function(Statistic):
     """A function of a 1-D float array, taken as a function of the multiset of its values.
@@ -148,12 +145,10 @@ class Function(Statistic):
 
     @property
     def min_size(self) -> int:
-        """The fewest records of which there is a value: one, or none where one is declared."""
         return int(self.empty is None)
 
     @property
     def name(self) -> str:
-        """The function's own name."""
         return str(getattr(self.function, "__name__", type(self.function).__name__))
 
     def batch(self, rows: Array) -> npt.NDArray[np.float64]:
@@ -185,7 +180,6 @@ class Function(Statistic):
         return values
 
     def exact(self, values: Sequence[Fraction]) -> Fraction:
-        """The value that the function computes, read exactly."""
         row = np.array([float(v) for v in values])
         return Fraction(float(self.batch(row[None, :])[0]))
 
@@ -366,9 +360,6 @@ def _progress(what: str, total: int, expected: float) -> Iterator[Callable[[int]
     with bar:
         task = bar.add_task(what, total=total)
         yield lambda done: bar.advance(task, done)
-
-
-# The neighbours of one release, listed.
 
 
 def parts(limits: Indices, size: int) -> Indices:

@@ -6,10 +6,10 @@ import heapq
 import inspect
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,13 +26,9 @@ from tacit.statistics.domains import (
     Records,
     pool_of,
 )
-from tacit.statistics.question import Question
+from tacit.statistics.question import Question, Relation
 from tacit.statistics.result import Method, Sensitivity
-from tacit.statistics.samples import Array, Sample
-
-if TYPE_CHECKING:
-    from tacit.statistics.question import Relation
-    from tacit.statistics.samples import ClampedRecords
+from tacit.statistics.samples import Array, ClampedRecords, Sample
 
 # Local sensitivity at a distance, smooth sensitivity and distance to instability, in general.
 #
@@ -42,8 +38,7 @@ if TYPE_CHECKING:
 # * the smooth sensitivity ``max_t exp(-beta t) A(t)`` (Nissim, Raskhodnikova and Smith 2007,
 #   *Smooth sensitivity and sampling in private data analysis*, STOC);
 # * the distance to instability ``min {t : A(t) > b}`` (Dwork and Lei 2009, *Differential privacy
-# and
-#   robust statistics*, STOC), by bisection;
+#   and robust statistics*, STOC), by bisection;
 # * where ``A`` stops growing, so that no ``t`` is left out of the maximum: :attr:`AtDistance.last`.
 
 
@@ -187,9 +182,6 @@ def decayed(value: float, beta: Fraction, start: int) -> float:
     return float_up(Fraction(value) * (1 + Fraction(1, 2**40)) * enclosure.exp(-exponent).upper)
 
 
-# A(t) from a list of values and the distance at which each is reached.
-
-
 class PointsAtDistance(AtDistance):
     """``A(t)``, the largest of the values that are reached within ``t`` steps.
 
@@ -249,6 +241,7 @@ class PublicRange(NamedTuple):
 
 
 _PROOFS = ("answer", "at_distance", "public_range")
+_APART = ("name", "marks", *_PROOFS)  # of a class that is replaced without another value
 
 
 class Statistic(ABC):
@@ -275,7 +268,7 @@ class Statistic(ABC):
             parents = [
                 b for b in cls.__bases__ if inspect.getattr_static(b, proof, None) is attribute
             ]
-            if proof not in vars(cls) and any(_replaced(cls, parent) for parent in parents):
+            if proof not in vars(cls) and any(replaced(cls, parent, _APART) for parent in parents):
                 setattr(cls, proof, vars(Statistic)[proof])
 
     @property
@@ -331,13 +324,9 @@ class Statistic(ABC):
         return self.name
 
 
-def _replaced(cls: type, parent: type) -> bool:
-    """Return whether a class has something else in place of what its parent has, the name apart."""
-    unchanged = {n for n in dir(parent) if not n.startswith(("__", "_abc_"))} - {
-        "name",
-        "marks",
-        *_PROOFS,
-    }
+def replaced(cls: type, parent: type, apart_from: Iterable[str]) -> bool:
+    """Return whether a class has something else in place of what its parent has."""
+    unchanged = {n for n in dir(parent) if not n.startswith(("__", "_abc_"))} - {*apart_from}
     return any(
         inspect.getattr_static(cls, n) is not inspect.getattr_static(parent, n) for n in unchanged
     )
@@ -363,8 +352,7 @@ def distance_between(a: Exact, b: Exact) -> Fraction | float:
 # Let ``f`` be a statistic such that, with releases written in ascending order,
 #
 # 1. at a fixed size, ``f`` is a weighted sum of the ranks with non-negative weights (so that
-# raising
-#    a record never lowers ``f``); the weights add up to 1;
+#    raising a record never lowers ``f``); the weights add up to 1;
 # 2. dropping the smallest record never lowers ``f`` and dropping the largest never raises it.
 #
 # The mean and every linearly interpolated quantile are of this kind (their rooms show 2).

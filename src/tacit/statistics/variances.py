@@ -91,7 +91,6 @@ class VarianceBySize(AtDistance):
         return min(far, float(self._table[t])) if tabled else far
 
     def exceeds(self, distance: int, bound: Fraction) -> bool:
-        """True if the bound from the size alone exceeds ``bound``, exactly."""
         return self.rational(distance) > bound
 
     def rational(self, distance: int) -> Fraction:
@@ -291,9 +290,6 @@ class _Rise:
         return Fraction((e - b) * ((self.n - 1) * (e + b) - 2 * rest))
 
 
-# The variance.
-
-
 @dataclass(frozen=True)
 class Variance(Dispersion, proven=True):
     """The mean squared deviation from the mean: ``sum (v - mean)**2 / (n - ddof)``.
@@ -320,12 +316,10 @@ class Variance(Dispersion, proven=True):
         return SpreadMeasure(self.ddof, root=False)
 
     def at_distance(self, data: ClampedRecords, relation: Relation) -> AtDistance:
-        """``A(t)`` within bounds."""
         # See :mod:`tacit.statistics.variances`.
         return variance_at_distance(data, relation, self.ddof)
 
     def batch(self, rows: Array) -> npt.NDArray[np.float64]:
-        """The variance of every row."""
         return self.rows(rows)
 
 
@@ -380,7 +374,6 @@ class DeviationAtDistance(AtDistance):
         return min(value, float(self._by_length(t))) if self.relation == "bounded" else value
 
     def exceeds(self, distance: int, bound: Fraction) -> bool:
-        """True if the bound exceeds ``bound``, without a root."""
         # ``sqrt(v0 + A) - sqrt(v0) > b`` says ``A - b**2 > 2 b sqrt(v0)``.
         t = min(distance, self.last)
         if self.relation == "bounded" and not self._by_length(t) > bound:
@@ -475,9 +468,6 @@ def _up_to(runs: Runs, count: npt.NDArray[np.int64]) -> tuple[Array, Array]:
     return sums[run] + more, squares[run] + more * values[run]
 
 
-# The standard deviation.
-
-
 @dataclass(frozen=True)
 class StandardDeviation(Dispersion, proven=True):
     """The square root of the variance over ``n - ddof``.
@@ -502,10 +492,8 @@ class StandardDeviation(Dispersion, proven=True):
         return SpreadMeasure(self.ddof, root=True)
 
     def at_distance(self, data: ClampedRecords, relation: Relation) -> AtDistance:
-        """``A(t)`` within bounds."""
         # See :mod:`tacit.statistics.variances`.
         return DeviationAtDistance(data, relation, self.ddof)
 
     def batch(self, rows: Array) -> npt.NDArray[np.float64]:
-        """The standard deviation of every row."""
         return np.asarray(np.sqrt(self.rows(rows)), dtype=np.float64)

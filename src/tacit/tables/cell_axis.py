@@ -10,6 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property, reduce
 from typing import Any, TypeAlias
+from uuid import UUID
 
 import numpy as np
 
@@ -371,6 +372,8 @@ def _plain(value: Any) -> Any:
         plain = int(plain)
     if isinstance(plain, datetime.datetime):
         return _day(plain)
+    if isinstance(plain, UUID):
+        return UUID.__str__(plain)
     if not isinstance(plain, (str, int, bool, datetime.date)):
         number = isinstance(plain, (float, Decimal))
         raise UsageError(

@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
@@ -29,8 +29,8 @@ from tacit.tables.engines.csv import (
     declared_sql,
     writing_sql,
 )
-from tacit.tables.missing_codes import ReadOptions, missing_codes, with_missing
-from tacit.tables.open_source import Source, open_source
+from tacit.tables.missing_codes import ReadOptions, joined_codes, missing_codes, with_missing
+from tacit.tables.open_source import Source, codebook_of, open_source, read_by
 
 if TYPE_CHECKING:
     from tacit.tables.engines.duckdb.engine import DuckEngine
@@ -197,8 +197,9 @@ def check(
 
     if isinstance(columns, str):
         raise UsageError(f"columns= is a list of names, such as columns=[{columns!r}]")
-    codes = missing_codes(read.pop("missing", None))
-    csv: CsvOptions = read
+    codes, book = missing_codes(read.pop("missing", None)), codebook_of(source, read)
+    given = read.pop("codebook", None)
+    csv: CsvOptions = read_by(book, source, table, read)
     form = csv_format(**csv)
     wrong: dict[str, int] = dict.fromkeys(WRONG, 0)
     where: dict[str, list[tuple[str, int]]] = {name: [] for name in WRONG}
@@ -207,8 +208,12 @@ def check(
         engine = DuckEngine(memory_limit, threads)
         opened = _open_csv(str(source), csv, wrong, where, engine)
     else:
-        opened = open_source(source, table, memory_limit=memory_limit, threads=threads, **csv)
+        limits: Any = {"memory_limit": memory_limit, "threads": threads, "codebook": given}
+        opened = open_source(source, table, **limits, **csv)
     with opened:
+        if from_csv and book is not None:
+            book.check(opened.schema, opened.name)
+            codes = joined_codes(book.missing, codes)
         schema, d = opened.schema, opened.engine.dialect
         relation = with_missing(schema, opened.relation, codes, d)
         if columns is not None:
@@ -224,10 +229,10 @@ def check(
 def _is_csv(source: Any, table: str | None) -> bool:
     if table is not None or not isinstance(source, (str, os.PathLike)):
         return False
-    from tacit.tables.engines.duckdb.source import is_csv_source
+    from tacit.tables.engines.duckdb.source import text_kind
     from tacit.tables.engines.files import database_file
 
-    return not database_file(source) and is_csv_source(source)
+    return not database_file(source) and text_kind(source) == "csv"
 
 
 def _open_csv(
@@ -330,6 +335,7 @@ def _signs(schema: Schema, relation: str, engine: Engine) -> dict[str, str]:
 
 
 _NUMBERS = ("integer", "float", "decimal")
+_WIDE = 250  # columns whose ends one statement finds: it takes more than twice as long for twice
 _ENDS = 6  # values at each end of the range that are looked at
 # Words that a report may show: no other text of a cell is in it.
 _WORDS = (
@@ -342,56 +348,87 @@ _CODE = re.compile(r"-[1-9]|-?([789])\1{1,5}|9{0,5}[789]")
 
 def _codes(schema: Schema, relation: str, engine: Engine) -> dict[str, dict[str, int]]:
     """Return for each column the values that may be codes, with their counts."""
-    # One statement finds the columns that may have any; only these are looked at on their own.
+    # Few statements find the columns that may have any; only these are looked at by value.
     d = engine.dialect
     words = ", ".join(map(d.literal, _WORDS))
     cells, wanted = {}, []
     for name, column in schema.items():
         if column.kind in (*_NUMBERS, "undeclared"):
             cell = column_sql(col(name), schema, d)
-            text = "null" if column.kind in _NUMBERS else f"trim({cell})"
-            number = (
-                reading_sql("read_number", column.number_text(cell), d)
-                if column.kind == "undeclared"
-                else cell
-            )
-            word = f"case when lower({text}) in ({words}) then {text} end"
+            number, word = cell, d.cast("null", "text")  # a column of numbers has no words
+            if column.kind == "undeclared":
+                number = reading_sql("read_number", column.number_text(cell), d)
+                word = f"case when lower(trim({cell})) in ({words}) then trim({cell}) end"
             cells[name] = d.cast(number, "double"), word
-            wanted += [f"min({cells[name][0]})", f"max({cells[name][0]})", f"count({word})"]
-    if not wanted:
-        return {}
-    row = iter(engine.rows(f"select {', '.join(wanted)} from {relation} as tacit_rows")[0])
-    found = {}
+            wanted.append(f"min({cells[name][0]}), max({cells[name][0]}), count({word})")
+    row = itertools.chain.from_iterable(
+        engine.rows(f"select {', '.join(some)} from {relation} as tacit_rows")[0]
+        for some in (wanted[k : k + _WIDE] for k in range(0, len(wanted), _WIDE))
+    )
+    numbers, words_of = {}, {}
     for name, (number, word) in cells.items():
         low, high, spoken = next(row), next(row), next(row)
-        if low is None or not (low < 0 or spoken or _CODE.fullmatch(_written(float(high)))):
-            continue
-        rows = f"select {number} as number, {word} as word from {relation} as tacit_rows"
-        codes = _codes_of(
-            f"select number, word, count(*) as n from ({rows}) as r group by 1, 2", engine
+        if low is not None and (spoken or _may_have_codes(float(low), float(high))):
+            numbers[name] = number
+            words_of.update({name: word} if spoken else {})
+    found: dict[str, dict[str, int]] = {}
+    for name, (lowest, highest) in _ends(numbers, relation, engine):
+        codes = {x: n for x, n in lowest if x < 0} if _few_below(lowest) else {}
+        for listed in (lowest, highest):
+            codes.update(_outliers(listed))
+        found[name] = {_written(x): n for x, n in sorted(codes.items())}
+    for name, word in words_of.items():
+        texts = f"select {word} as word from {relation} as tacit_rows"
+        said = engine.rows(
+            f"select word, count(*) from ({texts}) as r where word is not null group by word "
+            "order by word"
         )
-        found.update({name: codes} if codes else {})
-    return found
+        found[name] |= {str(word): int(n) for word, n in said}
+    return {name: codes for name, codes in found.items() if codes}
 
 
-def _codes_of(values: str, engine: Engine) -> dict[str, int]:
-    """Return the codes of one column, of the query of its numbers, its words and their counts."""
-    ends = [
-        engine.rows(
-            f"select number, n from ({values}) as t where number is not null "
-            f"order by number {order} limit {_ENDS}"
+def _may_have_codes(low: float, high: float) -> bool:
+    """Return whether the ends of a range allow codes: a whole number below 0, or nines above."""
+    below = low < 0 and low.is_integer() and (low > -100 or _CODE.fullmatch(_written(low)))
+    return bool(below or _CODE.fullmatch(_written(high)))
+
+
+_End: TypeAlias = list[tuple[float, int]]  # values from one end of a range, with their counts
+_AT_ONCE = 30  # columns in one statement: each set of a grouping carries all of them
+
+
+def _ends(
+    numbers: Mapping[str, str], relation: str, engine: Engine
+) -> Iterator[tuple[str, tuple[_End, _End]]]:
+    """Yield of each column its smallest and its greatest values, with their counts."""
+    # A statement has many columns, because each looks at all columns of a file.
+    for first in range(0, len(numbers), _AT_ONCE):
+        names = list(numbers)[first : first + _AT_ONCE]
+        columns = [f"c{i}" for i in range(len(names))]
+        cells = ", ".join(f"{numbers[name]} as {c}" for name, c in zip(names, columns, strict=True))
+        listed, sets = ", ".join(columns), ", ".join(f"({c})" for c in columns)
+        which = " ".join(f"when grouping({c}) = 0 then {i}" for i, c in enumerate(columns))
+        counted = (
+            f"select case {which} end as i, coalesce({listed}, null) as x, count(*) as n from "
+            f"(select {cells} from {relation} as tacit_rows) as r group by grouping sets ({sets})"
         )
-        for order in ("asc", "desc")
-    ]
-    lowest, highest = ([(float(x), int(n)) for x, n in end] for end in ends)
-    found = {x: n for x, n in lowest if x < 0} if _few_below(lowest) else {}
-    for listed in (lowest, highest):
-        found.update(_outliers(listed))
-    words = engine.rows(f"select word, n from ({values}) as t where word is not null order by word")
-    return {
-        **{_written(x): n for x, n in sorted(found.items())},
-        **{str(word): int(n) for word, n in words},
-    }
+        ranked = (
+            "select i, x, n, row_number() over (partition by i order by x) as low, "
+            "row_number() over (partition by i order by x desc) as high "
+            f"from ({counted}) as v where x is not null"
+        )
+        shown = f"low <= {_ENDS} or high <= {_ENDS}"
+        ends: list[tuple[list[tuple[int, float, int]], ...]] = [([], []) for _ in names]
+        rows = engine.rows(f"select i, x, n, low, high from ({ranked}) as r where {shown}")
+        for i, x, n, *ranks in rows:
+            for end, rank in zip(ends[int(i)], ranks, strict=True):
+                end += [(int(rank), float(x), int(n))] if rank <= _ENDS else []
+        for name, (lowest, highest) in zip(names, ends, strict=True):
+            yield name, (_by_rank(lowest), _by_rank(highest))
+
+
+def _by_rank(end: list[tuple[int, float, int]]) -> _End:
+    return [(x, n) for _, x, n in sorted(end)]
 
 
 def _few_below(lowest: Sequence[tuple[float, int]]) -> bool:

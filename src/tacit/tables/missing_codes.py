@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import datetime
 import math
+import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -44,9 +46,10 @@ _COMMA = "[ ]{0,8}[+-]?[0-9]{1,15},([0-9]{1,2}|[0-9]{4,15})[ ]{0,8}"
 
 
 class ReadOptions(CsvOptions, total=False):
-    """Options of the reading of a table: those of a CSV file, and of every table."""
+    """Options of the reading of a table: those of a text file, and of every table."""
 
     missing: Missing | None
+    codebook: str | os.PathLike[str] | None
 
 
 def missing_codes(given: Any) -> Codes:
@@ -73,6 +76,57 @@ def missing_codes(given: Any) -> Codes:
         plain = {repr(code): code for code in (_code(value, column) for value in listed)}
         codes[column] = sorted(plain.values(), key=_order)
     return dict(sorted(codes.items()))
+
+
+_PLAIN_NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?"
+_LISTED = re.compile(
+    rf' *(?:"(?P<text>(?:[^"]|"")*)"|(?P<low>{_PLAIN_NUMBER})\.\.(?P<high>{_PLAIN_NUMBER})'
+    rf'|(?P<number>{_PLAIN_NUMBER})|(?P<word>[^",][^,]*?)) *(?:,|$)'
+)
+
+
+def codes_in(text: str) -> list[Any]:
+    """Return the codes of a text, which commas part.
+
+    >>> codes_in('98,-9..-1,refused,"99"')
+    [98, [-9, -1], 'refused', '99']
+    """
+    codes: list[Any] = []
+    place = 0
+    while place < len(text):
+        match = _LISTED.match(text, place)
+        if match is None:
+            raise UsageError("a quote is not closed, or text is behind it")
+        if match["low"] is not None:
+            codes.append([_plain(match["low"]), _plain(match["high"])])
+        elif match["number"] is not None:
+            codes.append(_plain(match["number"]))
+        else:
+            word = match["text"]
+            codes.append(match["word"] if word is None else word.replace('""', '"'))
+        place = match.end()
+    return codes
+
+
+def codes_text(codes: Iterable[Code]) -> str:
+    """Return codes as :func:`codes_in` reads them.
+
+    >>> codes_text([98, [-9, -1], "refused", "99"])
+    '98, -9..-1, "refused", "99"'
+    """
+    return ", ".join(
+        f"{code[0]}..{code[1]}"
+        if isinstance(code, list)
+        else '"' + code.replace('"', '""') + '"'
+        if isinstance(code, str)
+        else str(code)
+        for code in codes
+    )
+
+
+def _plain(number: str) -> int | Decimal:
+    value = Decimal(number)
+    return int(value) if value == value.to_integral_value() else value
 
 
 def joined_codes(own: Mapping[str, Sequence[Code]], given: Codes) -> Codes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias
@@ -56,6 +56,14 @@ class Estimate:
 #
 # Everything here is known before any data is seen: variances and half-widths of intervals depend on
 # the distribution of the noise alone.
+#
+# **Rules.**  A certificate names the version of the rules by which its intervals follow from what
+# was released, and is checked by them.  Those without a name have the first: Gaussian noise has the
+# quantile of continuous noise and a step of the grid for each coordinate, Laplace noise its own
+# quantile for one coordinate alone.  Of the second rules each says so where it is.
+
+FIRST_RULES = 1
+RULES = 2  # of every new interval
 
 
 _PERTURB = 1e-3
@@ -69,6 +77,7 @@ class GridNoise:
     kind: Literal["laplace", "gaussian"]
     scale: float  # in the units of the aggregate
     grid: float  # the step of the grid, in the same units
+    rules: int = RULES  # the version of the rules of its intervals
 
     @property
     def variance(self) -> float:
@@ -84,12 +93,18 @@ class GridNoise:
 
     def half_width(self, weights: tuple[float, ...], level: float = 0.95) -> float:
         """Return t with ``P(|sum of weights * noise| <= t) >= level``."""
-        # One Laplace coordinate: the exact discrete quantile.  Otherwise the quantile of the
-        # continuous distribution plus ``grid * sum |weights|``: a discrete Laplace variable is the
-        # difference of two exponentials rounded down, hence less than one grid step from a
-        # continuous one; and a discrete Gaussian is stochastically below a continuous one plus a
-        # step, on each side (Canonne, Kamath, Steinke 2020, proposition 25).
+        # One coordinate, or several of equal weight: the exact discrete quantile.  Otherwise the
+        # quantile of the continuous distribution plus ``grid * sum |weights|``: a discrete Laplace
+        # variable is the difference of two exponentials rounded down, hence less than one grid step
+        # from a continuous one; and a discrete Gaussian is stochastically below a continuous one
+        # plus a step, on each side (Canonne, Kamath, Steinke 2020, proposition 25).
         return float(self.half_widths((weights,), level)[0])
+
+    def quantile(self, weights: tuple[float, ...], level: float) -> float:
+        """Return that of the continuous noise, with a step of the grid for each coordinate."""
+        _, (spread,), (total,) = standard_spread((weights,), self.kind, level)
+        deviation = normal_quantile(level) if self.kind == "gaussian" else 1.0
+        return float(self.scale * spread * deviation + self.grid * total)
 
     def half_widths(self, rows: tuple[tuple[float, ...], ...], level: float) -> NDArray[np.float64]:
         """Return the half-width for each row of weights, as :meth:`half_width` does."""
@@ -97,27 +112,64 @@ class GridNoise:
 
     def scaled(self, standard: Spread, level: float) -> NDArray[np.float64]:
         """Return the half-widths of rows whose :func:`standard_spread` at the level is known."""
-        alone, spread, total = standard
-        deviation = _normal_quantile(level) if self.kind == "gaussian" else 1.0
+        equal, spread, total = standard
+        deviation = normal_quantile(level) if self.kind == "gaussian" else 1.0
         wide = self.scale * spread * deviation + self.grid * total
-        return np.where(alone, total * self._one(level), wide) if alone.any() else wide
+        if self.rules == FIRST_RULES:
+            equal = equal * (equal == 1) * (self.kind == "laplace")
+        for index in np.flatnonzero(equal):
+            terms = int(equal[index])
+            if terms == 1 or total[index] * self.grid > _COARSE * wide[index]:
+                exact = total[index] / terms * sum_half_width(self, terms, level)
+                wide[index] = min(wide[index], exact)
+        return wide
 
-    def _one(self, level: float) -> float:
-        """Return the smallest point t with ``P(|X| > t) = 2 r^(t+1) / (1 + r) <= 1 - level``."""
+    def one(self, level: float) -> float:
+        """Return the smallest point t with ``P(|X| > t) <= 1 - level``, for one coordinate."""
         step = self.grid / self.scale
+        if self.kind == "gaussian":
+            return self.grid * _gaussian_steps(self.scale / self.grid, level)
         if step > 700:
             return 0.0
+        # P(|X| > t) = 2 r^(t + 1) / (1 + r)
         exceeds = math.log(2 / ((1 - level) * (1 + math.exp(-step)))) / step - 1
         return self.grid * max(0, math.ceil(exceeds - 1e-9))
 
 
-# Of rows of weights: whether the exact quantile of each is known, its spread and its size.
-Spread: TypeAlias = tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]
+# Of rows of weights: how many there are where all are equal, else 0; their spread; and their size.
+Spread: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
+
+# The share of a half-width from which on the allowance for the grid is worth a convolution.
+_COARSE = 1e-3
+_SUMMED = 1 << 12
+
+
+@lru_cache(maxsize=256)
+def _gaussian_steps(scale: float, level: float) -> int:
+    """Return the smallest t with ``P(|X| <= t) >= level`` for the discrete Gaussian on integers."""
+    # Up to a scale of 4096 the probabilities ``exp(-k^2 / 2 s^2)`` are added up.
+    #
+    # Beyond that: the sum of all of them is at least ``sqrt(2 pi) s`` (Poisson's formula, whose
+    # other terms are positive), and from one s on the curve is convex, so that each is at most the
+    # integral over the unit around it (Hermite and Hadamard).  Hence ``P(|X| > t) <=
+    # P(|Z| > (t + 1/2) / s)`` for ``t + 1/2 >= s``, which is ``t >= z s - 1/2`` for the normal
+    # quantile ``z >= 1``; and ``P(|X| > t) <= P(|Z| > t / s)`` for every t.
+    if scale > _SUMMED:
+        z = normal_quantile(level)
+        return math.ceil(z * scale - (0.5 if z >= 1 else 0.0))
+    points = np.arange(1.0, 2 + math.ceil(40 * scale))
+    each = 2 * np.exp(-((points / scale) ** 2) / 2)
+    # the tail from the far end on, so that small numbers are added up first
+    beyond = np.append(np.cumsum(each[::-1])[::-1], 0.0)
+    return int(np.argmax(beyond <= (1 - level) * (1 + beyond[0]) * (1 - _ROUNDING)))
+
+
+_ROUNDING = 1e-12
 
 
 @lru_cache(maxsize=64)
 def standard_spread(rows: tuple[tuple[float, ...], ...], kind: str, level: float) -> Spread:
-    """Return of each row whether its exact quantile is known, its spread, and ``sum |weight|``."""
+    """Return of each row how many equal weights it has, its spread, and ``sum |weight|``."""
     # Its spread is the norm, or the quantile of Laplace noise, at scale 1: the same for noise of
     # every scale, so that a new question need not look for quantiles again.
     used = [tuple(abs(w) for w in row if w) for row in rows]
@@ -126,15 +178,18 @@ def standard_spread(rows: tuple[tuple[float, ...], ...], kind: str, level: float
         math.sqrt(sum(w * w for w in row)) if gaussian or not row else _laplace_quantile(row, level)
         for row in used
     ]
-    alone = [len(row) == 1 and not gaussian for row in used]
-    return np.array(alone), np.array(spread), np.array([float(sum(row)) for row in used])
+    equal = [len(row) if len(set(row)) == 1 else 0 for row in used]
+    return np.array(equal), np.array(spread), np.array([float(sum(row)) for row in used])
 
 
 @lru_cache(maxsize=256)
-def _normal_quantile(level: float) -> float:
+def normal_quantile(level: float) -> float:
     """Return z with ``P(|Z| <= z) = level``, rounded up by a relative 1e-9."""
     high, _ = narrowed(lambda z: math.erfc(z / math.sqrt(2)) <= 1 - level, 40.0, 0.0, 100)
     return high * (1 + 1e-9)
+
+
+_SECANTS = 40
 
 
 @lru_cache(maxsize=65536)
@@ -143,9 +198,54 @@ def _laplace_quantile(weights: tuple[float, ...], level: float) -> float:
     largest = max(weights)
     scaled = tuple(sorted(round(w / largest, 9) for w in weights if w / largest > 1e-7))
     high = math.sqrt(2 * sum(w * w for w in scaled)) / math.sqrt(1 - level)  # Chebyshev
-    exceeds = _partial_fractions(scaled) if len(scaled) <= 3 else _inversion(scaled)
-    high, _ = narrowed(lambda t: exceeds(t) <= 1 - level, high, 0.0, 60)
+    if len(scaled) <= 3:
+        few = _partial_fractions(scaled)
+        high, _ = narrowed(lambda t: few(t) <= 1 - level, high, 0.0, 60)
+    else:
+        high = first_within(_inversion(scaled), 1 - level, high)
     return high * largest * (1 + 1e-6)
+
+
+def first_within(exceeds: Callable[[float], float], limit: float, high: float) -> float:
+    """Return where a falling tail comes to be at most a limit, as 60 halvings of [0, high] find it.
+
+    >>> first_within(lambda t: math.exp(-t), 0.5, 10.0) == narrowed(
+    ...     lambda t: math.exp(-t) <= 0.5, 10.0, 0.0, 60)[0]
+    True
+    """
+
+    # What lies beyond a narrow bracket of the place is not computed: few steps of the Illinois
+    # method find it, on the logarithm, for tails fall nearly as an exponential.
+    def over(t: float) -> float:
+        return math.log(max(exceeds(t), 1e-9 * limit) / limit)
+
+    yes, no = high, 0.0
+    wide = 1e-12 + 1e-14 / limit  # a hundred times what rounding of the tail comes to in it
+    above, below = over(no), over(yes)
+    last = 0
+    for _ in range(_SECANTS):
+        if not below < 0 < above or yes - no < wide:
+            break
+        t = (no * below - yes * above) / (below - above)
+        # a step beyond, so that one end comes near from each side
+        t = min(max(t + last * wide / 4, no), yes)
+        found = over(t)
+        if found <= 0:
+            yes, below, above = t, found, above / 2 if last == -1 else above
+            last = -1
+        else:
+            no, above, below = t, found, below / 2 if last == 1 else below
+            last = 1
+    tried: dict[float, bool] = {}
+
+    def holds(t: float) -> bool:
+        if no < t < yes:
+            if t not in tried:
+                tried[t] = exceeds(t) <= limit
+            return tried[t]
+        return t >= yes
+
+    return narrowed(holds, high, 0.0, 60)[0]
 
 
 def _partial_fractions(weights: tuple[float, ...]) -> Callable[[float], float]:
@@ -191,6 +291,38 @@ def _counted(weights: tuple[float, ...]) -> list[tuple[float, int]]:
     return [(w, weights.count(w)) for w in sorted(set(weights))]
 
 
+_PIECES = 4000
+
+
+@lru_cache(maxsize=64)
+def laplace_tail_bound(level: float) -> float:
+    """Return t with ``P(|S| <= t sd(S)) >= level`` for every weighted sum S of Laplace noises.
+
+    >>> round(laplace_tail_bound(0.95), 2)
+    2.16
+    """
+    # *Proof.*  A Laplace variable of variance 1 is ``sqrt(E) Z`` for an exponential E of mean 1 and
+    # a standard normal Z.  So S with ``sd(S) = 1`` is ``sqrt(V) Z`` for ``V = sum p_i E_i``, the
+    # p_i being the squared weights, of sum 1; and ``P(|S| > t) = E g(V)`` with
+    # ``g(v) = P(|Z| > t / sqrt(v))``.  Up to ``a = t^2 / 3`` g is convex, then concave; hence h,
+    # which is g up to a and its tangent at a from there on, is convex and at least g.  By Jensen's
+    # inequality ``E g(V) <= E h(V) <= sum p_i E h(E_i) = E h(E_1)``, which is
+    # ``int_0^a g(v) exp(-v) dv + exp(-a) (g(a) + g'(a))``.  The integral is taken by upper sums.
+
+    def exceeds(t: float) -> float:
+        if t < 0.1:
+            return 1.0
+        end = t * t / 3
+        step = end / _PIECES
+        above = (math.erfc(t / math.sqrt(2 * step * i)) for i in range(1, _PIECES + 1))
+        area = math.fsum(g * math.exp(-step * i) for i, g in enumerate(above)) * step
+        slope = math.exp(-1.5) / math.sqrt(2 * math.pi) * t * math.pow(end, -1.5)
+        return area + math.exp(-end) * (math.erfc(math.sqrt(1.5)) + slope)
+
+    high = first_within(exceeds, 1 - level, 2 / math.sqrt(1 - level))
+    return high * (1 + 1e-9)
+
+
 # How far the sum of several independent, equal noises is off: the exact discrete quantile.
 
 
@@ -210,17 +342,35 @@ def sum_half_width(distribution: GridNoise, terms: int, level: float = 0.95) -> 
     # The distribution of one noise is written on a window of whole units that wraps around, and the
     # distribution of the sum is the inverse transform of the power of its transform.  The window is
     # 64 sqrt(terms) scales wide, beyond which less than 1e-13 lies.  For noise too wide for a
-    # window the bound of :meth:`GridNoise.half_width` is taken, whose rounding is small then.
+    # window the shorter of two bounds is taken: that of continuous noise with a step of the grid
+    # for each term, and the inverted characteristic function.
     if not terms:
         return 0.0
-    points = 64 * math.ceil(max(distribution.scale, 1.0) * math.sqrt(terms))
+    first = distribution.rules == FIRST_RULES
+    if terms == 1 and not (first and distribution.kind == "gaussian"):
+        return distribution.one(level)
+    steps = _steps_of_sum(distribution.kind, distribution.scale / distribution.grid, terms, level)
+    if steps is None:
+        plain = distribution.quantile((1.0,) * terms, level)
+        if first:
+            return plain
+        return min(plain, _half_width_by_inversion([(distribution, 1.0, terms)], level))
+    return distribution.grid * steps
+
+
+@lru_cache(maxsize=1024)
+def _steps_of_sum(
+    kind: Literal["laplace", "gaussian"], scale: float, terms: int, level: float
+) -> int | None:
+    points = 64 * math.ceil(max(scale, 1.0) * math.sqrt(terms))
     if points > _MAX_POINTS:
-        return distribution.half_width((1.0,) * terms, level)
+        return None
     size = 1 << points.bit_length()
-    summed = np.fft.irfft(_transform(distribution, size) ** terms, size)
+    transform = _transform(GridNoise(kind, scale, 1.0), size)
+    summed = np.fft.irfft(transform**terms, size)
     # P(|S| <= t) for t = 0, 1, ...: the middle, and both sides of it
     within = summed[0] + np.concatenate([[0.0], np.cumsum(2 * summed[1 : size // 2])])
-    return float(np.searchsorted(within, level + _SLACK))
+    return int(np.searchsorted(within, level + _SLACK))
 
 
 @lru_cache(maxsize=8)
@@ -234,6 +384,118 @@ def _transform(distribution: GridNoise, size: int) -> NDArray[np.complex128]:
     )
     weight = np.exp(-exponent)
     return np.asarray(np.fft.rfft(weight / weight.sum()), dtype=np.complex128)
+
+
+# How far weighted sums of many independent noises are off.
+
+
+# The noise of equal coordinates, the weight of each of them, and how many there are.
+Term: TypeAlias = tuple[GridNoise, float, int]
+
+_FEW = 3
+# The deviation of the normal noise that is added in thought, in deviations of the sum.
+_SMOOTH = 0.01
+_TAIL_BOUND = 4.0
+_BEYOND = math.erfc(_TAIL_BOUND / math.sqrt(2))
+_STEP = 0.05  # of the integral, in one over a deviation: what wraps around lies 120 deviations away
+_NEAR = 4  # the terms of a theta function on each side of the largest
+
+
+@lru_cache(maxsize=4096)
+def half_width_of_terms(terms: tuple[Term, ...], level: float) -> float:
+    """Return t with ``P(|sum of weights * noise| <= t) >= level``, for discrete noises.
+
+    >>> distribution = GridNoise("laplace", 10.0, 1.0)
+    >>> half = half_width_of_terms(((distribution, 1.0, 100),), 0.95)
+    >>> abs(half / (1.96 * 200**0.5 * 10) - 1) < 0.04
+    True
+    >>> each = GridNoise("gaussian", 1.0, 1.0)
+    >>> half_width_of_terms(((each, 1.0, 30), (each, 0.5, 80)), 0.95) < 1.03 * 1.96 * 50**0.5
+    True
+    """
+    # Equal noises of equal weight have the exact quantile, and up to three coordinates the bound of
+    # :meth:`GridNoise.half_width`.
+    used = [
+        (distribution, abs(weight), copies)
+        for distribution, weight, copies in terms
+        if weight and copies
+    ]
+    if not used:
+        return 0.0
+    first = used[0][0].rules == FIRST_RULES
+    if not first and len({(distribution, weight) for distribution, weight, _ in used}) == 1:
+        distribution, weight, _ = used[0]
+        copies = sum(copies for _, _, copies in used)
+        return weight * sum_half_width(distribution, copies, level)
+    if used[0][0].kind == "laplace" and sum(copies for _, _, copies in used) <= _FEW:
+        smallest = min(distribution.scale for distribution, _, _ in used)
+        weights = tuple(
+            w * distribution.scale / smallest for distribution, w, n in used for _ in range(n)
+        )
+        widest = max(distribution.grid for distribution, _, _ in used)
+        return GridNoise("laplace", smallest, widest, used[0][0].rules).half_width(weights, level)
+    return _half_width_by_inversion(used, level)
+
+
+def _half_width_by_inversion(used: Sequence[Term], level: float) -> float:
+    # Let S be the sum and Z an independent normal variable of deviation h.  ``|S| > t`` and
+    # ``|Z| <= 4 h`` together give ``|S + Z| > t - 4 h``, so
+    #
+    #     ``P(|S| > t) <= P(|S + Z| > t - 4 h) / P(|Z| <= 4 h)``.
+    #
+    # The distribution of S + Z follows from its characteristic function, the product of those of
+    # the noises and of ``exp(-h^2 u^2 / 2)``, by ``P(|X| <= x) = (2 / pi) int_0^inf sin(u x) / u
+    # phi(u) du``.  With h of a hundredth of the deviation of S the interval is at most about 2
+    # percent too wide.  Gaussian noise has the bound of :meth:`GridNoise.quantile` too.
+    deviation = math.sqrt(sum(n * w * w * distribution.variance for distribution, w, n in used))
+    if not deviation:
+        return 0.0
+    steps = sum(n * w * distribution.grid for distribution, w, n in used)
+    scale = math.sqrt(sum(n * (w * distribution.scale) ** 2 for distribution, w, n in used))
+    plain = math.inf
+    if all(distribution.kind == "gaussian" for distribution, _, _ in used):
+        plain = scale * normal_quantile(level) + steps
+        if steps < 2 * _SMOOTH * scale or used[0][0].rules == FIRST_RULES:
+            return plain
+    exceeds = _tail([(distribution, w / deviation, n) for distribution, w, n in used])
+    limit = (1 - level) * (1 - _BEYOND)
+    high = first_within(exceeds, limit, 2 / math.sqrt(1 - level))
+    return min(plain, deviation * (high + _TAIL_BOUND * _SMOOTH) * (1 + 1e-9))
+
+
+def _tail(terms: Sequence[Term]) -> Callable[[float], float]:
+    """Return ``t -> P(|S + Z| > t)`` for a sum of deviation 1."""
+    u: Array = np.arange(_STEP, 8 / _SMOOTH, _STEP)  # where what is left is below exp(-32)
+    log_factor = -((_SMOOTH * u) ** 2) / 2
+    for distribution, weight, copies in terms:
+        log_factor += copies * _log_characteristic(distribution, weight * distribution.grid * u)
+    factor = np.exp(log_factor) / u
+
+    def exceeds(t: float) -> float:
+        area = _STEP * (t / 2 + float((np.sin(u * t) * factor).sum()))
+        return 1 - 2 / math.pi * area
+
+    return exceeds
+
+
+def _log_characteristic(distribution: GridNoise, u: Array) -> Array:
+    """Return the logarithm of the characteristic function of a noise in steps of its grid."""
+    # Discrete Laplace of ratio r: ``(1 - r)^2 / (1 - 2 r cos u + r^2)``, written so that nothing is
+    # lost where r is near 1.  Discrete Gaussian of scale s: ``sum_k exp(-s^2 (u - 2 pi k)^2 / 2)``
+    # over its value at zero, by Poisson's formula; of a scale below one the sum over the integers
+    # itself.  Both are positive, for they are theta functions with a product formula.
+    scale = distribution.scale / distribution.grid
+    if distribution.kind == "laplace":
+        ratio = math.exp(-1 / scale)
+        bent = 4 * ratio * np.sin(u / 2) ** 2
+        return np.asarray(-np.log1p(bent / (1 - ratio) ** 2))
+    k = np.arange(-_NEAR, _NEAR + 1.0)[:, None]
+    if scale < 1:
+        weights = np.exp(-((k / scale) ** 2) / 2)
+        return np.asarray(np.log((weights * np.cos(k * u)).sum(axis=0) / weights.sum()))
+    reduced = np.remainder(u + math.pi, 2 * math.pi) - math.pi
+    each = np.logaddexp.reduce(-((scale * (reduced - 2 * math.pi * k)) ** 2) / 2, axis=0)
+    return np.asarray(each - np.logaddexp.reduce(-((scale * 2 * math.pi * k[:, 0]) ** 2) / 2))
 
 
 # How far weighted sums of noises are off, for many weights at once, and bands of numbers.

@@ -16,9 +16,11 @@ from typing import Any, Unpack
 from tacit.calls import public
 from tacit.errors import UsageError, shown_value
 from tacit.expressions.schema import Schema
+from tacit.tables.codebook import Codebook, one_line, read_codebook
 from tacit.tables.engines.base import Engine, Opened, closed_on_failure
 from tacit.tables.engines.csv import CsvOptions, csv_format, refuse_csv
 from tacit.tables.engines.duckdb.parquet import is_remote, public_part
+from tacit.tables.engines.files import PathList
 from tacit.tables.missing_codes import (
     Codes,
     ReadOptions,
@@ -110,9 +112,10 @@ class Source:
 def open_beside(first: Source, source: Any, options: Mapping[str, Any]) -> Source:
     """Open another table in the engine of one that is open, so that one statement reads both."""
     name, table = options.get("name"), options.get("table")
-    codes = missing_codes(options.get("missing"))
+    codes, book = missing_codes(options.get("missing")), codebook_of(source, options)
     engine: Any = first.engine  # what opened the first kind of table opens another of that kind
     csv: Any = {n: v for n, v in options.items() if n in CsvOptions.__annotations__}
+    csv = read_by(book, source, table, csv)
     from tacit.tables.engines.postgres import in_postgres, open_another_in_postgres
     from tacit.tables.engines.spark import in_spark, open_another_in_spark
 
@@ -123,8 +126,25 @@ def open_beside(first: Source, source: Any, options: Mapping[str, Any]) -> Sourc
     else:
         from tacit.tables.engines.duckdb.source import open_another_in_duckdb
 
+        source = _by_its_path(source, csv)
         opened = open_another_in_duckdb(source, table, csv, engine)
-    return _source(opened, name, codes, source, csv)
+    return _source(opened, name, codes, source, csv, book)
+
+
+def codebook_of(source: Any, options: Mapping[str, Any]) -> Codebook | None:
+    """Return the codebook that the options of a table name."""
+    given = options.get("codebook")
+    return None if given is None else read_codebook(given, source)
+
+
+def read_by(book: Codebook | None, source: Any, table: str | None, csv: CsvOptions) -> CsvOptions:
+    """Return the options of a file of text with what its codebook declares."""
+    if book is None or table is not None or not isinstance(source, (str, os.PathLike)):
+        return csv
+    from tacit.tables.engines.duckdb.source import text_kind
+
+    kind = text_kind(source)
+    return book.read_with(csv, os.fspath(source), lines=kind == "json lines") if kind else csv
 
 
 def _source(
@@ -133,11 +153,21 @@ def _source(
     codes: Codes,
     path: Any,
     csv: CsvOptions,
+    book: Codebook | None = None,
 ) -> Source:
+    labelled = dict(opened.labels)
+    if book is not None:
+        with closed_on_failure(opened.engine):
+            book.check(opened.schema, opened.label)
+        codes, labelled = joined_codes(book.missing, codes), {**labelled, **book.labels}
     relation, codes = opened.relation, joined_codes(opened.missing, codes)
-    labels = {  # of what is missing there is no key
-        column: {v: label for v, label in known.items() if not is_code(v, codes.get(column, ()))}
-        for column, known in opened.labels.items()
+    labels = {  # of what is missing there is no key; a terminal obeys signs in a label
+        column: {
+            v: one_line(label)
+            for v, label in known.items()
+            if not is_code(v, codes.get(column, ()))
+        }
+        for column, known in labelled.items()
     }
     if codes:
         relation = with_missing(opened.schema, relation, codes, opened.engine.dialect)
@@ -155,7 +185,30 @@ def _source(
     )
 
 
-def identity_of(name: str, columns: Sequence[str] | Sequence[Sequence[str | None]]) -> str:
+def _by_its_path(source: Any, csv: CsvOptions) -> Any:
+    """Return a list of paths as one, and an open table of a lake as its folder; others as is."""
+    # The version of such a table is then named.
+    if isinstance(source, (list, tuple)) and all(
+        isinstance(path, (str, os.PathLike)) for path in source
+    ):
+        listed = PathList(source)
+        return listed if len(listed.paths) > 1 else listed.paths[0]
+    if type(source).__module__.split(".")[0] not in ("deltalake", "pyiceberg"):
+        return source
+    from tacit.tables.engines.duckdb.lake import named_table
+
+    named = named_table(source)
+    if named is None:
+        return source
+    refuse_csv(csv, "an open table has its version")
+    path, version = named
+    csv.update(version)
+    return path
+
+
+def identity_of(
+    name: str, columns: Sequence[str] | Sequence[Sequence[str | list[str] | None]]
+) -> str:
     """Return the digest of a public name and the names of columns: see :attr:`Source.identity`."""
     # Of a declared data set, the second are its tables with their person columns.
     text = json.dumps([name, *columns], ensure_ascii=True)
@@ -208,8 +261,10 @@ def open_source(
     r"""Open a table.
 
     Args:
-        source: a path to a CSV or Parquet file, or one of SPSS, Stata or SAS, a folder or a glob of
-            them; a pandas, polars or Arrow table; a DuckDB relation; with ``table``, a DuckDB
+        source: a path to a CSV or Parquet file, one of SPSS, Stata or SAS, of Arrow, ORC, Avro or
+            JSON lines; a folder, a glob or a list of them; the folder of a table of Delta or
+            Iceberg; a pandas, polars or Arrow table, a dataset of pyarrow, a dict of
+            columns; a table of deltalake or pyiceberg; a DuckDB relation; with ``table``, a DuckDB
             connection, a file of DuckDB or SQLite, or the URL of a PostgreSQL database or an open
             connection of psycopg to it; a DataFrame of Spark, or a SparkSession with ``table``.
         table: the table's name within a database, ``"schema.table"`` where needed.
@@ -226,19 +281,27 @@ def open_source(
             "answer": ["refused"]}``.  A number is a code wherever a cell is equal to it as a number
             (``-9``, ``-9.0``, ``-9,0``, `` 99``), a text wherever it is equal as text, without the
             spaces around it; a day in a column of times is every time of that day.
-        **read: ``missing``, and how CSV files are written; nothing is guessed from the rows.
-            ``types``: kinds of columns: integer, float, text, boolean, date or timestamp; the
-            others are *undeclared*, and read as each question needs them.  ``header``: True where
-            the first line holds the names; else their list, or False where ``types`` names all
-            columns in order.  ``delimiter``: a comma by default, a tab in files named ``.tsv`` or
-            ``.tab``.  ``quote``: ``'"'``, or ``""`` for none.  ``encoding``: UTF-8, UTF-16, or one
-            of one byte a character.  ``null``: texts that are missing values in every column,
-            besides the empty one.  ``date_format``, ``time_format``: how columns declared as dates
-            and timestamps are written, such as ``"%d.%m.%Y"``.  ``multiline``: how many lines a
-            quoted field may run over, 1 by default.  ``decimal``, ``thousands``: the signs of
-            numbers, such as ``","`` and ``"."``; a point and none by default.  ``skip``: how many
-            lines come before the names.  ``comment``: the sign at the start of lines that are not
-            rows.
+        codebook: the path of a codebook of the table, a DDI codebook (``.xml``), a Table Schema or
+            data package of Frictionless, or CSVW metadata (``.json``): kinds of columns, codes for
+            missing values, labels of values, and where fields are in a line.  What is given here
+            comes before what it declares.
+        **read: ``missing``, ``codebook``, and how CSV files are written; nothing is guessed from
+            the rows.  ``types``: kinds of columns: integer, float, text, boolean, date or
+            timestamp; the others are *undeclared*, and read as each question needs them.
+            ``header``: True where the first line holds the names; else their list, or False where
+            ``types`` names all columns in order.  ``delimiter``: a comma by default, a tab in files
+            named ``.tsv`` or ``.tab``.  ``quote``: ``'"'``, or ``""`` for none.  ``encoding``:
+            UTF-8, UTF-16, or one of one byte a character.  ``null``: texts that are missing values
+            in every column, besides the empty one.  ``date_format``, ``time_format``: how columns
+            declared as dates and timestamps are written, such as ``"%d.%m.%Y"``.  ``multiline``:
+            how many lines a quoted field may run over, 1 by default.  ``decimal``, ``thousands``:
+            the signs of numbers, such as ``","`` and ``"."``; a point and none by default.
+            ``skip``: how many lines come before the names.  ``comment``: the sign at the start of
+            lines that are not rows.  Of a table of Delta ``version``, of one of Iceberg
+            ``snapshot``: which one is read, the latest by default.  ``layout``: the columns of a
+            file of fixed width, each with its ``name``, its ``start`` (from 1), its ``width`` or
+            its ``end``, and if known its ``kind`` and its ``decimals``, the digits behind a point
+            that is not written.  ``positions``: what these count, ``"characters"`` or ``"bytes"``.
 
     No row is read before the first query.
 
@@ -257,10 +320,14 @@ def open_source(
     """
     codes = missing_codes(read.pop("missing", None))
     if isinstance(source, Source):
-        if codes:
-            raise UsageError("missing= belongs where the table is opened, and this one is open")
+        if codes or read.get("codebook") is not None:
+            raise UsageError(
+                "missing= and codebook= belong where the table is opened, and this one is open"
+            )
         return source
-    csv: CsvOptions = read
+    book = codebook_of(source, read)
+    read.pop("codebook", None)
+    csv: CsvOptions = read_by(book, source, table, read)
     if table is not None and not (isinstance(table, str) and table):
         raise UsageError(f"table= is the name of a table, as text, not {shown_value(table)}")
     # Engines take a while to load, and the schema of a plan does without.
@@ -268,6 +335,7 @@ def open_source(
     from tacit.tables.engines.spark import in_spark, open_in_spark
 
     path = None
+    source = _by_its_path(source, csv)
     if in_postgres(source):
         refuse_csv(csv, "a table of PostgreSQL declares its own columns")
         opened = open_in_postgres(source, table, memory_limit, threads, timeout)
@@ -281,4 +349,4 @@ def open_source(
 
         opened, path = open_in_duckdb(source, table, csv, memory_limit, threads), source
     with closed_on_failure(opened.engine):
-        return _source(opened, name, codes, path, csv)
+        return _source(opened, name, codes, path, csv, book)

@@ -167,7 +167,7 @@ class QuestionBase(Shown, ABC):
             if name in self._query.columns:
                 raise UsageError(f"there is a column {name!r} already; choose another name")
             expression.kind(self._query.columns)
-        query = self._query.with_columns(**columns)
+        query = self._query.with_columns(**columns).with_uuids()
         return self._of(query, self._declared, self._arrangement)
 
     def per_person(self: _A, /, **aggregates: Aggregate) -> _A:
@@ -263,7 +263,8 @@ class QuestionBase(Shown, ABC):
         for _, aggregate in named:
             for one in aggregate.clamped:
                 columns.column(one.column)
-        fresh = [(label, self._declared.bounded(a, derived)) for label, a in named]
+        known = derived, columns.values()
+        fresh = [(label, self._declared.bounded(a, *known)) for label, a in named]
         for _, aggregate in fresh:
             aggregate.check(columns)
         combined = (*self._query.aggregates, *fresh)
@@ -279,7 +280,7 @@ class QuestionBase(Shown, ABC):
         return self._of(self._query, self._declared, arrangement)
 
     def _with(self, **changes: Any) -> Self:
-        query = self._query.asking(**changes)
+        query = self._query.asking(**changes).with_uuids()
         return self._of(query, self._declared, self._arrangement)
 
     def card(self) -> Card:
@@ -656,7 +657,7 @@ class Question(QuestionBase, Priced):
         """
         require_rows(self._query)
         line = Timeline.of(self._table.source.schema, column, start, every, periods)
-        if column in self._query.reading.missing:  # the key of a count over time leaves them out
+        if column in self._query.reading.missing:
             raise UsageError(
                 f"codes for missing values are declared of {column!r}, which holds the times: a "
                 "count over time that goes on would not notice that they changed. Make them "
@@ -664,7 +665,8 @@ class Question(QuestionBase, Priced):
             )
         wait = 0 if grace is None else span(grace, line.reads, "grace")
         paid = request_of(self._ledger.kind, epsilon, None, rho)
-        arguments = (self._table, self._ledger, self._query, line, paid)
+        query = self._query.asking(timed=column)
+        arguments = (self._table, self._ledger, query, line, paid)
         return TimeCounter(*arguments, grace=wait, branching=branching, tag=tag)
 
     def cost(self, **price: Unpack[Price]) -> Budget:

@@ -18,7 +18,8 @@ from tacit.tables.dataset.table import mapping
 from tacit.tables.plan.price import Amount, Price
 from tacit.tables.question import Question
 from tacit.tables.session import Session
-from tacit.tables.statistics.base import Options, TableStatistic, statistics
+from tacit.tables.statistics.base import TableStatistic, statistics
+from tacit.tables.statistics.method import Options
 
 # A join as the command line and plans write it, such as ``patients`` or ``sites on home``.
 #
@@ -659,13 +660,14 @@ def statistic(described: object, label: str, declared: bool = False) -> TableSta
         meant = elsewhere.get(str(name).lower(), str(name))
         raise UsageError(f"the answer {label!r} asks {name!r}; {did_you_mean(meant, known)}")
     of = known[name]
-    more = tuple(Options.__annotations__) if of.methods else ()
+    more = (*of.optional, *(Options.__annotations__ if of.methods else ()))
     fields = (*of.fields, *more)
     for given in described:
         if given not in ("statistic", *fields):
             raise UsageError(
                 f"the answer {label!r} has a field {given!r}; {did_you_mean(given, fields)}"
             )
+    described = {**of.bare, **described}
     missing = [field for field in of.fields if field not in described]
     if declared and set(missing) in ({*_BOUNDS}, {"bounds"}, {"keys"}):
         missing = []

@@ -29,6 +29,7 @@ class Reading:
         options: of the whole file, by name, as plain JSON: ``null``, ``encoding``, ``path`` ...
         columns: the declared kind of each column by name, with the format of its dates.
         missing: the codes of each column, by name, that are missing values.
+        layout: of a file of fixed width, where each column begins and ends, by name.
 
     >>> reading = Reading({"null": ["99"]}, {"age": "integer", "born": "date %d.%m.%Y"})
     >>> reading.describe(["age"])
@@ -40,6 +41,7 @@ class Reading:
     options: Mapping[str, object] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
     missing: Mapping[str, list[Code]] = field(default_factory=dict)
+    layout: Mapping[str, list[int]] = field(default_factory=dict)
 
     def at(self, location: str | None) -> Reading:
         """Return the reading of a file at a position; None for the default one."""
@@ -58,8 +60,15 @@ class Reading:
         columns = {name: self.columns[name] for name in used if name in self.columns}
         coded = sorted({*used, *keys} & self.missing.keys())
         missing = {name: self.missing[name] for name in coded}
-        parts = {"missing": missing, "columns": columns}
+        placed = sorted({*used, *keys} & self.layout.keys())
+        layout = {name: self.layout[name] for name in placed}
+        parts = {"missing": missing, "layout": layout, "columns": columns}
         return {**self.options, **{name: part for name, part in parts.items() if part}}
+
+    def has_format(self, column: str) -> bool:
+        """True if the format of the dates or times of a column is declared."""
+        # Other kinds read the cells of a column of times as it is read where no one declared it.
+        return " " in self.columns.get(column, "")
 
     @classmethod
     def read(cls, described: object) -> Reading:
@@ -70,13 +79,16 @@ class Reading:
         """
         spec = dict(described) if isinstance(described, Mapping) else {}
         columns, missing = spec.pop("columns", {}), spec.pop("missing", {})
+        layout = spec.pop("layout", {})
         texts = isinstance(columns, Mapping) and all(
             isinstance(text, str) for pair in columns.items() for text in pair
         )
         known = all(name in _OPTIONS and _OPTIONS[name](value) for name, value in spec.items())
-        if not texts or not known or not _are_codes(missing) or not (spec or columns or missing):
+        parts = spec or columns or missing or layout
+        known = known and _are_codes(missing) and _are_positions(layout)
+        if not texts or not known or not parts:
             raise UsageError("how a table was read is not in the form that Tacit writes")
-        return cls(spec, dict(columns), dict(missing))
+        return cls(spec, dict(columns), dict(missing), dict(layout))
 
 
 def _is_texts(value: Any) -> bool:
@@ -91,6 +103,16 @@ def _are_codes(missing: Any) -> bool:
     return isinstance(missing, Mapping) and all(
         isinstance(name, str) and isinstance(codes, list) and codes and all(map(_is_code, codes))
         for name, codes in missing.items()
+    )
+
+
+def _are_positions(layout: Any) -> bool:
+    return isinstance(layout, Mapping) and all(
+        isinstance(name, str)
+        and isinstance(ends, list)
+        and len(ends) in (2, 3)
+        and all(type(end) is int for end in ends)
+        for name, ends in layout.items()
     )
 
 
@@ -111,6 +133,9 @@ _OPTIONS = {
     "thousands": _is_text,
     "skip": lambda value: type(value) is int,
     "comment": _is_text,
+    "positions": _is_text,
+    "version": lambda value: type(value) is int,
+    "snapshot": _is_text,
     "path": _is_text,
 }
 DEFAULT_READING = Reading()
@@ -123,6 +148,21 @@ def texts_in(value: Any) -> set[str]:
     if isinstance(value, Mapping):
         value = list(value.values())
     return set().union(*map(texts_in, value)) if isinstance(value, list) else set()
+
+
+def without_time_format(question: Mapping[str, Any]) -> Any:
+    """Return a question as it was before a count over time described the format of its times."""
+    query = question["query"]
+    aggregate = query["aggregates"][0][1] if query["aggregates"] else {}
+    read = query.get(READING, {})
+    column = aggregate.get("column")
+    if aggregate.get("kind") != "count_over_time" or column not in read.get("columns", {}):
+        return question
+    columns = {name: kind for name, kind in read["columns"].items() if name != column}
+    rest = {name: part for name, part in read.items() if name != "columns"}
+    rest |= {"columns": columns} if columns else {}
+    plain = {name: part for name, part in query.items() if name != READING}
+    return {**question, "query": {**plain, **({READING: rest} if rest else {})}}
 
 
 def without_reading(described: Any) -> Any:

@@ -22,13 +22,16 @@ from tacit.report.issued import FIRST_FORMAT, Planner, register_planner
 from tacit.tables.derived.derive import followed
 from tacit.tables.joint import statistics as _of_plans  # noqa: F401  (registers them)
 from tacit.tables.joint.cell_counts import CellsPart
+from tacit.tables.noise import FIRST_RULES, RULES
 from tacit.tables.open_source import identity_of
 from tacit.tables.plan.methods import as_stated, has_choice, record_of
 from tacit.tables.plan.parse_question import first_schemas, query_from, schema_from
 from tacit.tables.plan.plan import Plan, shares_of
 from tacit.tables.plan.query import Query, plain_key
 from tacit.tables.release.release import answer_of, in_order
-from tacit.tables.statistics.base import LEVEL, TableStatistic
+from tacit.tables.statistics.base import TableStatistic
+from tacit.tables.statistics.counted_quantiles import CountedQuantilesPart, SumCells
+from tacit.tables.statistics.part import LEVEL
 from tacit.tables.streaming.counter import answer_of_blocks, periods_of, published
 from tacit.tables.streaming.periods import PeriodPlan
 
@@ -91,15 +94,20 @@ class _Release(Replanned):
         methods: Mapping[str, Any],
         keys_by: str | None,
         counted: Sequence[Mapping[str, Any]] = (),
+        rules: int = RULES,
     ) -> None:
         super().__init__(question, query)
         self.methods = methods
         chosen = [(label, as_stated(a, methods.get(label))) for label, a in query.aggregates]
-        self.plan = Plan(replace(query, aggregates=tuple(chosen)), request, keys_by)
+        self.plan = Plan(replace(query, aggregates=tuple(chosen)), request, keys_by, rules)
+        of_cells = [step for step in counted if step["step"] != SumCells.name]
         for part in self.plan.parts:
             if isinstance(part, CellsPart):
                 for family in part.families.values():
-                    family.use_stated(counted)
+                    family.use_stated(of_cells)
+            counted_part = getattr(part, "inner", part)
+            if isinstance(counted_part, CountedQuantilesPart):
+                counted_part.use_stated(counted)
         self.groups = groups
 
     @property
@@ -272,6 +280,7 @@ def replan(
     methods: Mapping[str, Any],
     keys_by: str | None,
     counted: Sequence[Mapping[str, Any]] = (),
+    rules: int = RULES,
 ) -> Replanned:
     """Plan a question again."""
     # Where the request was lowered to what remained (:func:`~tacit.accounting.budget.fit`),
@@ -281,7 +290,7 @@ def replan(
     #   their kinds (:func:`~tacit.tables.plan.parse_question.first_schemas`).
     plan = None
     for request in _granted(Budget.from_json(question["request"]), budget, left, cost):
-        plan = _planned(question, schemas, request, groups, methods, keys_by, counted)
+        plan = _planned(question, schemas, request, groups, methods, keys_by, counted, rules)
         if plan.cost.cost_in(budget.kind) == cost:
             break
     assert plan is not None
@@ -296,16 +305,18 @@ def _planned(
     methods: Mapping[str, Any],
     keys_by: str | None,
     counted: Sequence[Mapping[str, Any]],
+    rules: int,
 ) -> Replanned:
     described = question["query"]
     if "noise" not in question:
         query = query_from(described, *schemas)
         _only(question, {"query", "request", "tag"})
-        return _Release(question, query, request, groups, methods, keys_by, counted)
+        return _Release(question, query, request, groups, methods, keys_by, counted, rules)
     _only(question, {"query", "request", "tag", "noise"})
     if described["by"] or described["keys"] is not None or "inner" in described:
         raise UsageError("a count over time is of rows, without groups")
-    query = query_from({**described, "aggregates": []}, *schemas)
+    timed = str(described["aggregates"][0][1]["column"])
+    query = query_from({**described, "aggregates": []}, *schemas, timed=timed)
     return _Counts(question, query, request)
 
 
@@ -349,11 +360,22 @@ def of_certificate(body: Mapping[str, Any]) -> Replanned:
     unknown = question["query"]["by"] and question["query"]["keys"] is None
     keys_by = body["chains"][0]["steps"][-1]["step"] if unknown else None
     steps = [step for chain in body["chains"] for step in chain["steps"]]
-    counted = [step for step in steps if step["step"] == "cell_counts"]
-    again = replan(question, schemas, groups, budget, left, cost, methods, keys_by, counted)
+    counted = [step for step in steps if step["step"] in ("cell_counts", SumCells.name)]
+    rules = _rules_of(body)
+    again = replan(question, schemas, groups, budget, left, cost, methods, keys_by, counted, rules)
     if isinstance(again, _Release):
         again.states_axes = any("axes" in step for step in steps)
     return again
+
+
+def _rules_of(body: Mapping[str, Any]) -> int:
+    """Return the version of the rules of the intervals of a certificate."""
+    if "intervals" not in body:
+        return FIRST_RULES
+    rules = body["intervals"]
+    if type(rules) is not int or not FIRST_RULES < rules <= RULES or "noise" in body["question"]:
+        raise UsageError("its intervals follow rules that are not known here")
+    return rules
 
 
 register_planner(Planner(identity_of, of_certificate, published, followed))

@@ -35,6 +35,7 @@ from tacit.core import (
 from tacit.errors import MismatchError, UsageError
 from tacit.report.text import for_each_group, listed, person_words, say_step, so_many
 from tacit.tables.noise import Array
+from tacit.tables.privacy_unit import Person, person_columns, person_json, person_or_none
 
 # The space of a table: its columns, its distance in people, and what comes out of it.
 
@@ -65,6 +66,16 @@ class CountedGroups(Domain):
     groups: int
     # how many steps the grid has: one less than it has points
     cells: int
+
+    kind: ClassVar[str]  # its name in certificates
+    noun: ClassVar[str]  # what a group has of so many points
+
+    def describe(self) -> dict[str, Any]:
+        """Return the domain as plain JSON values."""
+        return {"domain": self.kind, "groups": self.groups, "cells": self.cells}
+
+    def __str__(self) -> str:
+        return f"the {self.noun.format(self.cells + 1)} in each of {self.groups} groups"
 
     def contains(self, value: Any) -> bool:
         """Return whether there is one histogram a group."""
@@ -102,7 +113,6 @@ class Table(Frame):
         return value if isinstance(value, Answers) else super().read(value)
 
     def describe(self) -> dict[str, Any]:
-        """Return the domain as plain JSON values."""
         return {"domain": "table", "columns": list(self.names)}
 
 
@@ -119,7 +129,7 @@ class UnitDistance(Metric):
     # A person whose rows differ counts as one removed and one added.  Without a person column every
     # row is a person.
 
-    column: str | None = None
+    column: Person | None = None
 
     carries = (Frame,)
 
@@ -139,27 +149,26 @@ class UnitDistance(Metric):
         names = list(data)
         for row in zip(*(np.asarray(data[n]).tolist() for n in names), strict=True):
             record = dict(zip(names, map(str, row), strict=True))
-            rows_of.setdefault(record[str(self.column)], Counter())[tuple(record.items())] += 1
+            person = tuple(record[name] for name in person_columns(self.column))
+            rows_of.setdefault(person, Counter())[tuple(record.items())] += 1
         return rows_of
 
     def describe(self) -> dict[str, Any]:
-        """Return the metric as plain JSON values."""
-        return {"metric": "UnitDistance", "column": self.column}
+        return {"metric": "UnitDistance", "column": person_json(self.column)}
 
     def __str__(self) -> str:
-        unit = (
-            "rows" if self.column is None else f"people ({self.column}), each with all their rows,"
-        )
+        names = " and ".join(person_columns(self.column))
+        unit = f"people ({names}), each with all their rows," if names else "rows"
         return f"{unit} added or removed"
 
 
-def table_space(columns: Mapping[str, str], person: str | None) -> Space:
+def table_space(columns: Mapping[str, str], person: Person | None) -> Space:
     """Return the space that every chain from a table starts in."""
     return _table_space(tuple(columns.items()), person)
 
 
 @lru_cache(maxsize=64)
-def _table_space(columns: tuple[tuple[str, str], ...], person: str | None) -> Space:
+def _table_space(columns: tuple[tuple[str, str], ...], person: Person | None) -> Space:
     """Return the space of a table, of which many questions ask the same."""
     return Space(Table.of(dict(columns)), UnitDistance(person))
 
@@ -168,7 +177,7 @@ def _table_space(columns: tuple[tuple[str, str], ...], person: str | None) -> Sp
 def _described_space(description: Mapping[str, Any]) -> Space:
     """Build the space of a table from its description: names are enough for every map here."""
     columns = {str(name): "other" for name in description["domain"]["columns"]}
-    return table_space(columns, description["metric"].get("column"))
+    return table_space(columns, person_or_none(description["metric"].get("column")))
 
 
 # The chain from a table to integers, as steps whose maps a certificate can re-derive.
@@ -263,7 +272,8 @@ class JoinTable(TableStep):
         self._require(space, UnitDistance)
         columns, person = space.domain.columns, space.metric.column  # type: ignore[attr-defined]
         known = {name for name, _ in columns}
-        if self.public is None and (person is None or [here for here, _ in self.on] != [person]):
+        by_person = [here for here, _ in self.on] == [*person_columns(person)]
+        if self.public is None and (person is None or not by_person):
             raise MismatchError(
                 f"{self.table} is protected, so it is joined only by the person", space, self
             )
@@ -361,9 +371,9 @@ class PerPerson(TableStep):
     def build(self, space: Space) -> Transformation:
         """Return the table of people."""
         self._require(space, UnitDistance)
-        person = space.metric.column  # type: ignore[attr-defined]
+        person = person_columns(space.metric.column)  # type: ignore[attr-defined]
         names = [str(name) for name, _ in self.columns]
-        if person is None or person not in names:
+        if not person or not {*person} <= {*names}:
             raise MismatchError(
                 f"{self.name} makes one row of each person's rows: name the column that "
                 "identifies people, and keep it among the columns",

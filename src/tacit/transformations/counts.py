@@ -42,14 +42,13 @@ from tacit.transformations.rows import (
     StabilityMap,
     bin_index,
     column_of_numbers,
+    held_in_int64,
     linear_map,
     only_changes,
     records_of,
     rising_edges,
     root_map,
 )
-
-# Count: the number of records.
 
 
 @register
@@ -97,9 +96,6 @@ class Count(Step):
 def number_of_records(data: Any) -> int:
     """Return how many records a column or a table in memory has."""
     return len(next(iter(data.values()))) if isinstance(data, dict) else len(data)
-
-
-# Count distinct: how many different records there are.
 
 
 @register
@@ -273,9 +269,6 @@ def count_map(space: Space, norm: str, cells: int) -> StabilityMap:
     return linear_map(space, 1, 1)
 
 
-# Histogram: how many numbers lie between each two edges.
-
-
 @dataclass(frozen=True)
 class Histogram(Step):
     """Count the values between each two edges: :class:`Bin`, then :class:`CountByCategory`.
@@ -336,9 +329,6 @@ class Histogram(Step):
             )
             lower_ends.append(value if inside else None)
         return lower_ends
-
-
-# Counts of all that is at or below public points: the distribution function of a column.
 
 
 @register
@@ -416,8 +406,8 @@ def below_and_above(
     unit = grid or Fraction(1)
     if column.dtype.kind == "i":
         ordered: NDArray[Any] = np.sort(column)
-        lower = [_int64(math.ceil(p / unit)) for p in points]
-        upper = [_int64(math.floor(p / unit)) for p in points]
+        lower = [held_in_int64(math.ceil(p / unit)) for p in points]
+        upper = [held_in_int64(math.floor(p / unit)) for p in points]
         ends: tuple[Any, Any] = (np.array(lower, np.int64), np.array(upper, np.int64))
     else:
         ordered = np.sort(column[~np.isnan(column)])
@@ -425,13 +415,6 @@ def below_and_above(
     below = np.searchsorted(ordered, ends[0], side="left")
     above = len(ordered) - np.searchsorted(ordered, ends[1], side="right")
     return below.tolist(), above.tolist()
-
-
-def _int64(value: int) -> int:
-    return min(max(value, -(1 << 63)), (1 << 63) - 1)
-
-
-# A tree of counts over ordered bins, and the consistent counts nearest to noisy ones.
 
 
 @register
@@ -701,9 +684,6 @@ def _times(factor: Fraction | int) -> Callable[[Fraction], Fraction]:
 
 def _times_root(square: Fraction | int) -> Callable[[Fraction], Fraction]:
     return lambda d: sqrt_up(d * d * square)
-
-
-# Quantile scores: how far each candidate is from being a quantile of the data.
 
 
 @register

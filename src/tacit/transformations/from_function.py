@@ -56,7 +56,6 @@ class ReleaseDomain(Domain):
     empty: bool = False
 
     def contains(self, value: Any) -> bool:
-        """Return whether every number is a member, and each record is used once."""
         try:
             numbers = [as_fraction(x) for x in np.asarray(value).tolist()]
         except (UsageError, TypeError):
@@ -73,7 +72,6 @@ class ReleaseDomain(Domain):
         return set(numbers) <= set(self.over.sample.fractions())
 
     def read(self, value: Any) -> list[Fraction]:
-        """Read a sequence of numbers into ascending members."""
         if isinstance(value, (str, bytes)) or not hasattr(value, "__len__"):
             raise UsageError("the data must be a sequence of numbers, such as a list or an array")
         from tacit.statistics import Records
@@ -100,7 +98,6 @@ class ReleaseDomain(Domain):
         return self.over.sample.distinct()[0].fractions()  # type: ignore[no-any-return]
 
     def sample(self, source: random.Random) -> list[float]:
-        """Draw a data set, for tests of maps."""
         from tacit.statistics import Records
 
         members = [float(x) for x in self.over.sample.fractions()]
@@ -112,7 +109,6 @@ class ReleaseDomain(Domain):
         return [source.choice(members) for _ in range(size)]
 
     def describe(self) -> dict[str, Any]:
-        """Return the domain as plain JSON values."""
         empty = {"empty": True} if self.empty else {}
         return {"domain": "releases", "over": repr(self.over), **empty}
 
@@ -181,7 +177,6 @@ class ReleaseDistance(Metric):
         return differing if nested and self.size in (None, start) else math.inf
 
     def describe(self) -> dict[str, Any]:
-        """Return the metric as plain JSON values."""
         empty = {"empty": True} if self.empty else {}
         named = {"metric": type(self).__name__, "relation": self.relation, "size": self.size}
         return {**named, **empty}

@@ -234,9 +234,6 @@ def _rounding(space: Space, grid: Fraction, step: Step) -> Callable[[Fraction], 
 register_join("to_grid(step)", ToGrid(Fraction(1, 1024)))
 
 
-# Resize: a public number of records, whatever came in.
-
-
 @register
 @dataclass(frozen=True)
 class Resize(Step):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import Number as NumberLike
-from tacit.arithmetic.exact import as_fraction, float_up, show
+from tacit.arithmetic.exact import as_fraction, float_down, float_up, show
 from tacit.arithmetic.roots_and_bisection import sqrt_up
+from tacit.calls import public
 from tacit.core import (
     Category,
     ChangeOneDistance,
@@ -81,9 +82,6 @@ def root_map(space: Space, coming: Fraction | int, changing: Fraction | int) -> 
     return lambda d: sqrt_up(d * d * coming)
 
 
-# Steps that treat each record alone.
-
-
 def row_by_row(
     step: Step,
     space: Space,
@@ -104,9 +102,6 @@ def row_by_row(
     return Transformation(
         space, output, function, lambda d: d, step=step, onto=onto, witness=witness
     )
-
-
-# Records as a person's function meets them: values of a column, or rows of a table.
 
 
 def records(domain: Vector | Frame, data: Any) -> list[Any]:
@@ -138,9 +133,6 @@ def total(function: Callable[[Any], Any], default: Any) -> Callable[[Any], Any]:
             return default
 
     return answer
-
-
-# Bin: numbers into the intervals between public edges.
 
 
 @register
@@ -213,7 +205,9 @@ def bin_index(
     # not below the edge.
     unit = grid or Fraction(1)
     if column.dtype.kind == "i":
-        lower_units = np.array([_first_unit(edge / unit) for edge in edges], dtype=np.int64)
+        lower_units = np.array(
+            [held_in_int64(math.ceil(edge / unit)) for edge in edges], dtype=np.int64
+        )
         last = bool((edges[-1] / unit).denominator == 1)
         inside = _index_of_integers(column, lower_units)
         on_top = (column == lower_units[-1]) & last
@@ -236,9 +230,9 @@ def _index_of_integers(column: NDArray[Any], lower_units: NDArray[np.int64]) -> 
     return np.asarray(table[column.clip(low, high) - low])
 
 
-def _first_unit(edge: Fraction) -> int:
-    """Return the least whole unit that is not below the edge, held inside 64 bits."""
-    return min(max(-(-edge.numerator // edge.denominator), -(1 << 63)), (1 << 63) - 1)
+def held_in_int64(value: int) -> int:
+    """Return the nearest whole number of 64 bits."""
+    return min(max(value, -(1 << 63)), (1 << 63) - 1)
 
 
 # Cast: read a column as another type, totally.
@@ -330,9 +324,6 @@ def _to_bool(value: Any) -> bool:
     return not math.isnan(number) and number != 0
 
 
-# Clamp: bring every number into public bounds.
-
-
 @register
 @dataclass(frozen=True)
 class Clamp(Step):
@@ -386,9 +377,6 @@ class Clamp(Step):
         return row_by_row(self, space, output, inside.read_many, onto=ends_fit)
 
 
-# Impute: put a public constant where a number is missing.
-
-
 @register
 @dataclass(frozen=True)
 class Impute(Step):
@@ -429,9 +417,6 @@ class Impute(Step):
 
         output = Vector(filled, size=space.domain.size)  # type: ignore[attr-defined]
         return row_by_row(self, space, Space(output, space.metric), fill)
-
-
-# Select: one column of a table.
 
 
 @register
@@ -478,9 +463,6 @@ class Select(Step):
         return row_by_row(self, space, output, lambda data: data[self.column])
 
 
-# Filter: keep the records that satisfy a condition.
-
-
 @register
 @dataclass(frozen=True)
 class Filter(Step):
@@ -521,17 +503,14 @@ class Filter(Step):
         domain = records_of(space, self)
         metric, factor = _unsized(space.metric)
         holds = total(lambda record: bool(self.predicate(record)), default=False)
+        sizes: Any = {"size": None, "bounds": None} if hasattr(domain, "bounds") else {"size": None}
         return Transformation(
             space,
-            Space(replace(domain, **_without_size(domain)), metric),
+            Space(replace(domain, **sizes), metric),
             lambda data: keep_records(data, [holds(r) for r in records(domain, data)]),
             lambda d: d * factor,
             step=self,
         )
-
-
-def _without_size(domain: Any) -> dict[str, Any]:
-    return {"size": None, "bounds": None} if hasattr(domain, "bounds") else {"size": None}
 
 
 def _unsized(metric: Metric) -> tuple[Metric, Fraction]:
@@ -540,9 +519,6 @@ def _unsized(metric: Metric) -> tuple[Metric, Fraction]:
     if isinstance(metric, HammingDistance):
         return InsertDeleteDistance(), Fraction(2)
     return metric, Fraction(1)
-
-
-# Map rows: a function of the user's own, applied to each record on its own.
 
 
 @register
@@ -609,3 +585,111 @@ class MapRows(Step):
     def _member(self, record: Any) -> Any:
         answer = self.function(record)
         return answer if self.output.contains(answer) else self.default
+
+
+# **Why clamping is safe.**  A record is clamped without a look at the others, so two data sets that
+# differ in ``k`` records differ in at most ``k`` after clamping: no privacy is spent.  What it buys
+# is a finite sensitivity.  The bounds have to be public; bounds read off the data reveal something
+# of the extreme records.
+#
+# **What it costs.**  Bias: everything beyond a bound is pulled to it, so means, sums and variances
+# of skewed columns shrink.  Narrow bounds need little noise and give much bias, wide ones the
+# reverse.
+#
+# **Why the count is not for private data.**  How many values a policy changes is itself an exact
+# statistic of the column, and can single a person out.  So it is shown for synthetic or public data
+# only, and the caller has to say that the data are; to clamp private data, chain
+# :class:`tacit.transformations.rows.Clamp`, which says nothing.
+
+
+@dataclass(frozen=True)
+class TopCoded:
+    """A column in bounds, and what changed.
+
+    Attributes:
+        values: the clamped column, in its own order; missing values (NaN) stay missing.
+        lower: the lower bound.
+        upper: the upper bound.
+        below: how many values were raised to ``lower``.
+        above: how many values were lowered to ``upper``.
+        missing: how many values are missing.
+        shift: how far the mean of the values that are there moved (nan without any, or where an
+            infinite value was clamped).
+    """
+
+    values: NDArray[np.float64 | np.int64] = field(repr=False)
+    lower: Fraction
+    upper: Fraction
+    below: int
+    above: int
+    missing: int
+    shift: float
+
+    @property
+    def changed(self) -> int:
+        """The number of changed values."""
+        return self.below + self.above
+
+    def __str__(self) -> str:
+        total = len(self.values)
+        share = f" ({self.changed / total:.2%})" if total else ""
+        return (
+            f"{self.changed} of {total} values{share} would change: {self.below} below "
+            f"{show(self.lower)}, {self.above} above {show(self.upper)}; "
+            f"the mean moves by {self.shift:.6g}"
+        )
+
+
+@public
+def top_code(
+    values: Iterable[object], lower: NumberLike, upper: NumberLike, *, data_are_public: bool = False
+) -> TopCoded:
+    """Clamp a public or synthetic column, and count what the policy changes.
+
+    Args:
+        values: one column of numbers: an array, a series or a list.
+        lower: the smallest value to keep.
+        upper: the largest value to keep, above ``lower``.
+        data_are_public: say ``True`` if the column is public or synthetic; the counts must not be
+            shown for private data.
+
+    Raises:
+        UsageError: private data, a column that is not numbers or has more than one axis, bounds
+            that are not numbers or out of order.
+
+    >>> print(top_code([-3, 20, 31, 40, 250], 0, 99, data_are_public=True))
+    2 of 5 values (40.00%) would change: 1 below 0, 1 above 99; the mean moves by -29.6
+    """
+    if data_are_public is not True:
+        raise UsageError(
+            "how many values a policy changes is an exact count, so it is shown for public or "
+            "synthetic data only: pass data_are_public=True if they are; to clamp private data, "
+            "chain clamp(lower, upper), which counts nothing"
+        )
+    low, high = as_fraction(lower, "lower bound"), as_fraction(upper, "upper bound")
+    if low >= high:
+        raise UsageError(f"lower must be below upper, but {show(low)} >= {show(high)}")
+    column = _column(values)
+    low_float, high_float = float_up(low), float_down(high)  # the outermost floats that are inside
+    below, above = column < low_float, column > high_float
+    coded = np.clip(column, low_float, high_float)
+    there = ~np.isnan(column)
+    with np.errstate(invalid="ignore"):
+        moved = (coded - column)[there]
+    shift = float(moved.mean()) if moved.size and np.isfinite(moved).all() else float("nan")
+    return TopCoded(
+        coded, low, high, int(below.sum()), int(above.sum()), int((~there).sum()), shift
+    )
+
+
+def _column(values: Iterable[Any]) -> NDArray[np.float64]:
+    try:
+        array = np.asarray(values if hasattr(values, "__array__") else list(values))
+        if array.dtype.kind in "mMUSV":
+            raise TypeError
+        column = array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise UsageError("values must be one column of numbers") from None
+    if column.ndim != 1:
+        raise UsageError(f"values must be one column, not an array of {column.ndim} axes")
+    return column

@@ -14,8 +14,6 @@ from tacit.errors import MismatchError
 from tacit.transformations.grid import Gridded, GriddedStep, bounded_column
 from tacit.transformations.rows import linear_map, only_changes, substitutions
 
-# Sum and mean of a column, in whole units of a public grid.
-
 
 @register
 @dataclass(frozen=True)
@@ -198,9 +196,6 @@ def exact_sum_of_squares(units: object) -> int:
     if largest**2 < 1 << 62:
         return exact_sum(column * column)
     return sum(unit * unit for unit in column.tolist())
-
-
-# Variance of a bounded column of public size.
 
 
 @register

@@ -21,6 +21,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ Subset = tuple[int, ...]  # attributes by their indices, rising
 _MAX_CELLS = 1 << 20  # of a union; a requested marginal may have more
 _MAX_SETS = 300  # of a cover that is improved
 _MAX_COVERED = 20_000  # beyond this many residuals, no unions are tried
+_FEW = 1000  # residuals of a problem that is remembered
 _IMPROVED = 16  # starts that are improved
 _TRIED = 5  # moves of a round that are descended from
 _FIRST, _STEPS = 200, 40
@@ -75,7 +77,16 @@ def cheapest_cover(
     """
     if not counts:
         return Cover((), (), 0.0)
-    problem = _Problem(sizes, counts, max_cells)
+    known = _found_lately if len(counts) <= _FEW else _found_lately.__wrapped__
+    return known(tuple(sizes), tuple(counts.items()), max_cells)
+
+
+@lru_cache(maxsize=64)
+def _found_lately(
+    sizes: tuple[int, ...], counts: tuple[tuple[Subset, float], ...], max_cells: float
+) -> Cover:
+    # A plan is previewed, released and verified: one search for all, and it knows no row.
+    problem = _Problem(sizes, dict(counts), max_cells)
     requested, *unions = (
         problem.polished(start, np.ones(len(start)), _FIRST) for start in problem.starts()
     )
@@ -201,10 +212,10 @@ class _Problem:
         def value(t: Array) -> tuple[float, Array]:
             # homogeneous: (sum t)^2 f(t) is least where f is, under sum t = 1
             precisions = self._precisions(links, t)
-            if precisions.min() <= 1e-100:  # a needed residual has no estimate
+            if np.minimum.reduce(precisions) <= 1e-100:  # a needed residual has no estimate
                 return math.inf, np.zeros_like(t)
             each = self.counts / precisions
-            total, costs = float(t.sum()), math.fsum(each.tolist())
+            total, costs = float(np.add.reduce(t)), math.fsum(each.tolist())
             pulled = links.ratios * (each / precisions)[links.residuals]
             slope = np.bincount(links.sets, pulled, len(t))
             return total**2 * costs, 2 * total * costs - 2 * total**2 * t * slope

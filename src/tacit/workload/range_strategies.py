@@ -52,6 +52,7 @@ _KERNEL, _WEIGHT = 1 << 15, 1 << 14
 _SHIFTS = (0.0, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0)
 _IMAGES = 2
 _BLOCKS = 256
+_SHORT = 16  # so few cells need no other description than the sums themselves
 _BLOCKS_PER_SUM = 8
 # A strategy counts as better only by more than what rounding can make of one that is as good.
 _BETTER = 1 - 1e-6
@@ -123,6 +124,21 @@ def best_strategy(readings: Mapping[str, float], cells: int, norm: str) -> Strat
     """
     key = tuple(sorted((reading, float(often)) for reading, often in readings.items()))
     return _best(key, cells, norm)
+
+
+@lru_cache(maxsize=64)
+def short_strategy(reading: str, cells: int, norm: str) -> Strategy:
+    """Return a strategy that few numbers describe, nearly as good as the best.
+
+    >>> len(short_strategy("prefix_sums", 101, "L2").form)
+    3
+    """
+    readings: Readings = ((reading, 1.0),)
+    if cells <= _SHORT:
+        return _best(readings, cells, norm)
+    if norm == "L1":
+        return _blocks(readings, cells)
+    return min(_kernels(readings, cells), key=lambda one: total_of(one, readings))
 
 
 @lru_cache(maxsize=64)

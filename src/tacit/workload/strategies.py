@@ -50,7 +50,7 @@ def minimise(
     for step in range(1, steps + 1):
         free = (point > 0) | (slope < 0)
         towards = _direction(np.where(free, slope, 0.0), free, memory)
-        if (towards * slope).sum() >= 0:
+        if _sum(towards * slope) >= 0:
             memory.clear()
             towards = _direction(np.where(free, slope, 0.0), free, memory)
         shorter = _shorter(of, point, value, slope, towards)
@@ -58,8 +58,8 @@ def minimise(
             break
         new, new_value, new_slope = shorter
         moved, turned = new - point, new_slope - slope
-        curved = float((moved * turned).sum())
-        if curved > 1e-12 * float((turned * turned).sum()):
+        curved = _sum(moved * turned)
+        if curved > 1e-12 * _sum(turned * turned):
             memory.append((moved, turned, 1 / curved))
         point, value, slope = new, new_value, new_slope
         if step % _BLOCK == 0:
@@ -69,22 +69,27 @@ def minimise(
     return point
 
 
+def _sum(terms: Array) -> float:
+    # as terms.sum(), which spends more time on its arguments than on some dozens of numbers
+    return float(np.add.reduce(terms, axis=None))
+
+
 def _direction(
     slope: Array, free: NDArray[np.bool_], memory: deque[tuple[Array, Array, float]]
 ) -> Array:
     """Return the way down that the last steps suggest."""
     along, used = slope, []
     for moved, turned, inverse in reversed(memory):
-        share = inverse * float((moved * along).sum())
+        share = inverse * _sum(moved * along)
         used.append(share)
         along = along - share * turned
     if memory:
         _, turned, inverse = memory[-1]
-        along = along / (inverse * float((turned * turned).sum()))
+        along = along / (inverse * _sum(turned * turned))
     else:
         along = along / (10 * max(float(np.abs(along).max()), 1e-300))
     for (moved, turned, inverse), share in zip(memory, reversed(used), strict=True):
-        along = along + moved * (share - inverse * float((turned * along).sum()))
+        along = along + moved * (share - inverse * _sum(turned * along))
     return np.asarray(-np.where(free, along, 0.0))
 
 
@@ -100,7 +105,7 @@ def _shorter(
     for _ in range(_HALVINGS):
         new = np.maximum(point + length * towards, 0.0)
         new_value, new_slope = of(new)
-        if new_value < value and new_value <= value + 1e-4 * float((slope * (new - point)).sum()):
+        if new_value < value and new_value <= value + 1e-4 * _sum(slope * (new - point)):
             return new, new_value, new_slope
         length /= 2
     return None
@@ -414,7 +419,8 @@ class Strategy:
     norm: str
 
     def __post_init__(self) -> None:
-        if self.matrix.ndim != 2 or int(np.abs(self.matrix).max(initial=0)) > _LARGEST:
+        ends = self.matrix.min(initial=0), self.matrix.max(initial=0)  # abs() keeps -2^63 negative
+        if self.matrix.ndim != 2 or max(-int(ends[0]), int(ends[1])) > _LARGEST:
             raise UsageError("a strategy is a matrix of whole numbers of at most 2^20")
 
     @property

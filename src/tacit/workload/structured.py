@@ -59,13 +59,11 @@ class _Structured(Strategy):
 
     @cached_property
     def inverse(self) -> Array:
-        """The matrix that takes noisy combinations to cells by least squares."""
         check_dense(self.cells)
         return self.estimated(np.eye(self.combinations))
 
     @cached_property
     def covariance(self) -> Array:
-        """The covariance of the cells where one row moves the combinations by as much as noise."""
         return np.asarray(self.inverse @ self.inverse.T) * float(self.squared_sensitivity)
 
 
@@ -91,22 +89,18 @@ class ReflectedStrategy(_Structured):
 
     @property
     def cells(self) -> int:
-        """Number of cells of the domain."""
         return len(self.weights)
 
     @property
     def combinations(self) -> int:
-        """How many combinations of cells get noise."""
         return self.cells
 
     @property
     def form(self) -> dict[str, Any]:
-        """What the strategy is made of."""
         kind = "even" if self.even else "odd"
         return {"kernel": self.kernel.tolist(), "weights": self.weights.tolist(), "kind": kind}
 
     def in_norm(self, norm: str) -> Strategy:
-        """Return the same combinations with the sensitivity of another norm."""
         return self if norm == "L2" else super().in_norm(norm)
 
     @property
@@ -194,7 +188,6 @@ class ReflectedStrategy(_Structured):
         return np.asarray(solved[start : start + self.cells])
 
     def estimated(self, numbers: Array) -> Array:
-        """Return the counts of the cells by least squares, in lines along the first axis."""
         lines = numbers.reshape(self.cells, -1)
         return (self._solved(lines) / self.weights[:, None]).reshape(numbers.shape)
 
@@ -206,19 +199,16 @@ class ReflectedStrategy(_Structured):
 
     @cached_property
     def cell_variances(self) -> Array:
-        """The variance of each cell, for noise of variance 1."""
         far = self._inner[(2 * np.arange(self.cells) + self._apart) % len(self._inner)]
         return np.asarray((self._inner[0] + self._sign * far) / self.weights.astype(float) ** 2)
 
     @cached_property
     def prefix_variances(self) -> Array:
-        """The variance of each prefix sum, for noise of variance 1."""
         shares = 1 / self.weights.astype(np.float64)
         before = _sums_below(self._inner, self._sign, self._apart, shares)
         return np.asarray(np.cumsum(self.cell_variances + 2 * shares * before))
 
     def covariances_with(self, weights: Array) -> Array:
-        """Return the covariance of every cell with a weighted sum of them."""
         each = (weights / self.weights)[:, None]
         return np.asarray(self._solved(self._solved(each))[:, 0] / self.weights)
 
@@ -269,7 +259,8 @@ class BlockStrategy(_Structured):
         blocks = -(-cells // matrix.shape[1]) if matrix.ndim == 2 and matrix.size else 0
         if blocks != len(weights) or min(weights) < 1:
             raise UsageError("blocks have a weight each, and cover all cells")
-        if max(int(np.abs(each).max(initial=0)) for each in (matrix, outer)) > _LARGEST:
+        ends = [int(e) for m in (matrix, outer) for e in (-int(m.min(initial=0)), m.max(initial=0))]
+        if max(ends) > _LARGEST:
             raise UsageError("blocks and sums of them have whole numbers of at most 2^40")
         object.__setattr__(self, "name", f"blocks of {matrix.shape[1]} and sums of them")
         object.__setattr__(self, "norm", norm)
@@ -285,17 +276,14 @@ class BlockStrategy(_Structured):
 
     @property
     def cells(self) -> int:
-        """Number of cells of the domain."""
         return self._cells
 
     @property
     def combinations(self) -> int:
-        """How many combinations of cells get noise."""
         return len(self.weights) * len(self.inner) + len(self.sums)
 
     @property
     def form(self) -> dict[str, Any]:
-        """What the strategy is made of."""
         return {
             "blocks": self.inner.tolist(),
             "sums": self.sums.tolist(),
@@ -304,7 +292,6 @@ class BlockStrategy(_Structured):
         }
 
     def in_norm(self, norm: str) -> Strategy:
-        """Return the same combinations with the sensitivity of another norm."""
         return BlockStrategy(self.inner, self.sums, self.weights.tolist(), self.cells, norm)
 
     @cached_property
@@ -390,7 +377,6 @@ class BlockStrategy(_Structured):
         return within - self._within(np.broadcast_to(outer[:, None], within.shape))
 
     def estimated(self, numbers: Array) -> Array:
-        """Return the counts of the cells by least squares, in lines along the first axis."""
         lines = numbers.reshape(self.combinations, -1)
         split = len(lines) - len(self.sums)
         own = lines[:split].reshape(len(self.weights), len(self.inner), -1)
@@ -428,16 +414,13 @@ class BlockStrategy(_Structured):
 
     @property
     def cell_variances(self) -> Array:
-        """The variance of each cell, for noise of variance 1."""
         return self._corners[0]
 
     @property
     def prefix_variances(self) -> Array:
-        """The variance of each prefix sum, for noise of variance 1."""
         return self._corners[1]
 
     def covariances_with(self, weights: Array) -> Array:
-        """Return the covariance of every cell with a weighted sum of them."""
         return np.asarray(self._solved(self._by_block(weights[:, None])).ravel()[: self.cells])
 
 
@@ -463,21 +446,17 @@ class ProductStrategy(_Structured):
 
     @property
     def cells(self) -> int:
-        """Number of cells of the domain."""
         return math.prod(factor.cells for factor in self.factors)
 
     @property
     def combinations(self) -> int:
-        """How many combinations of cells get noise."""
         return math.prod(factor.combinations for factor in self.factors)
 
     @property
     def form(self) -> dict[str, Any]:
-        """What the strategy is made of."""
         return {"product": [factor.form for factor in self.factors]}
 
     def in_norm(self, norm: str) -> Strategy:
-        """Return the same combinations with the sensitivity of another norm."""
         return ProductStrategy([factor.in_norm(norm) for factor in self.factors])
 
     @cached_property
@@ -499,7 +478,6 @@ class ProductStrategy(_Structured):
         return self._along(np.asarray(counts, dtype=object), "combined")
 
     def estimated(self, numbers: Array) -> Array:
-        """Return the counts of the cells by least squares, the last axis varying fastest."""
         return np.asarray(self._along(numbers, "estimated"))
 
     def _along(self, values: Any, method: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from shutil import copyfile
 
@@ -424,6 +425,8 @@ def test_a_charge_names_no_default():
 def test_an_entry_is_one_line_for_people() -> None:
     entry = Entry(2, "k", {"query": "x" * 3000}, tc.epsilon(1), "2026-01-02T03:04:05Z", "h")
     assert repr(entry) == "<Entry 2 of 2026-01-02T03:04:05Z: epsilon(1), open>"
+    of_may = replace(entry, question={"tag": "2024-05"})
+    assert repr(of_may).endswith("epsilon(1), open, tagged '2024-05'>")
 
 
 def test_a_verification_is_one_line_that_names_what_failed() -> None:

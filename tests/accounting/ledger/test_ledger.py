@@ -24,6 +24,7 @@ from hypothesis.stateful import (
 )
 
 from support.examples import examples
+from support.threads import at_once
 from tacit.accounting import (
     Budget,
     adopt_ledger,
@@ -302,11 +303,7 @@ def test_threads_that_ask_the_same_pay_once(ledger):
         start.wait()
         answers.append(ledger.release("k", QUARTER, {}, answer).answer)
 
-    threads = [threading.Thread(target=work) for _ in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, times=16)
     assert answers == [{"n": 1}] * 16
     assert len(calls) == 1
     assert ledger.spent == QUARTER
@@ -323,11 +320,7 @@ def test_threads_that_ask_different_things_never_pass_the_budget(ledger):
             except BudgetError:
                 return
 
-    threads = [threading.Thread(target=work, args=(name,)) for name in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, range(8))
     assert len(granted) == 50
     assert ledger.spent == ledger.total
     assert ledger.verify_chain() == 51
@@ -777,11 +770,11 @@ def test_a_file_of_format_1_is_read_and_says_the_new_format_once_it_is_written(
         return found
 
     open_ledger(place, dataset="clinic", budget=epsilon(1)).close()
-    assert version() == FORMAT == 4
+    assert version() == FORMAT == 5
     version(1)  # as a file of the time before accounts
     with open_ledger(place) as ledger:
         assert ledger.remaining == epsilon(1)
     assert version() == 1
     with open_ledger(place) as ledger:
         on_account_of(ledger, "team:a").charge("k", epsilon("1/2"), {"count": "rows"})
-    assert version() == 4  # a Tacit that reads format 1 says: upgrade
+    assert version() == 5  # a Tacit that reads format 1 says: upgrade

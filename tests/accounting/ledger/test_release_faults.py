@@ -17,6 +17,7 @@ import tacit as tc
 from support.accounting.interrupted import Crash, Interrupted, Memory, instructions
 from support.accounting.ledger_machine import histories
 from support.accounting.ledger_places import FilePlace, ServerPlace
+from support.threads import at_once
 from tacit.accounting import epsilon, open_ledger, restore_ledger
 from tacit.accounting import ledger as module
 from tacit.accounting import ledger_chain as checked_chain
@@ -158,11 +159,7 @@ def test_attempts_at_once_in_sessions_of_their_own_pay_once(place, session):
             gate.wait()
             told.append(str(release(own).to_dict()))
 
-    threads = [threading.Thread(target=ask) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(ask, times=3)
     assert len(told) == 3
     assert len(set(told)) == 1
     assert session.spent.epsilon == HALF
@@ -468,11 +465,7 @@ def test_of_many_at_once_one_pays_and_one_writes_each_place(ledger):
             if record_part(ledger, entry, place, {"by": name, "place": place}):
                 wrote.append((place, name))
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, range(4))
     (entry,) = ledger.history()
     assert paid == {entry.sequence}
     found = [(part["place"], part["by"]) for part in parts_of(ledger, entry)]

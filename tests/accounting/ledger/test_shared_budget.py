@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from support.examples import examples
+from support.threads import at_once
 from tacit.accounting import Ledger, create_ledger, epsilon, open_ledger, rho
 from tacit.accounting.ledger import (
     accounts_of,
@@ -435,11 +436,7 @@ def test_threads_never_pass_a_cap(ledger):
             except BudgetError:
                 continue
 
-    threads = [threading.Thread(target=work, args=(name,)) for name in "abcdef"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, "abcdef")
     assert len(granted) == 50
     assert account_of(ledger, "team:a").spent == epsilon("1/2")
 
@@ -622,11 +619,7 @@ def test_threads_that_share_few_open_files_are_granted_exactly_the_budgets(
         except BaseException as error:
             failed.append(error)
 
-    threads = [threading.Thread(target=ask, args=(who,)) for who in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(ask, range(4))
     assert failed == []
     assert granted == dict.fromkeys(range(4), 8)
     for ledger in many:

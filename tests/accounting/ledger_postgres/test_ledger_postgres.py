@@ -17,6 +17,7 @@ from accounting.ledger_postgres.roles import COST as TABLES_COST
 from accounting.ledger_postgres.roles import as_role, remedy_of
 from support.servers.left_out import leave_out
 from support.servers.postgres_server import PostgresServer, _free_port, missing
+from support.threads import at_once
 from tacit.accounting import create_ledger, epsilon, open_ledger, restore_ledger
 from tacit.accounting import ledger_postgres as postgres_store
 from tacit.accounting.ledger import charge_once, parts_of, record_part
@@ -438,11 +439,7 @@ def test_without_the_lock_the_sequence_numbers_still_hold_the_budget(address, mo
                 except (BudgetError, LedgerError) as error:
                     broken.append(error)
 
-    threads = [threading.Thread(target=work, args=(name,)) for name in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, range(4))
     assert any(isinstance(error, LedgerError) for error in broken)  # so the lock is not idle
     with open_ledger(address) as ledger:
         assert len(granted) == len(ledger.history()) <= 50

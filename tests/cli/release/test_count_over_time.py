@@ -38,6 +38,7 @@ def test_it_pays_once_and_goes_on_for_nothing(tacit):
     assert tacit("ledger verify l").code == 0
 
 
+@pytest.mark.full
 def test_a_published_count_has_a_dimension_of_time(tacit):
     data = tacit(*f"{PAID} --format json-stat --now 2024-01-04".split()).json
     assert (data["id"][0], data["role"]["time"]) == ("period", ["period"])

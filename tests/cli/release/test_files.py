@@ -13,6 +13,7 @@ import pytest
 from tacit.accounting import open_ledger
 from tacit.accounting.ledger_sqlite import SqliteStore
 from tacit.tables.dataset.declaration import Dataset
+from tacit.tables.engines.duckdb.engine import IdleInstances
 
 FINISHED = """
 name = "clinic"
@@ -270,7 +271,7 @@ def spilled(folder: Path) -> list[Path]:
     return list((folder / "spill").iterdir())
 
 
-@pytest.mark.few(4)
+@pytest.mark.full
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="these signals are of Unix")
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"])
 def test_a_query_that_is_ended_says_what_was_charged_and_leaves_no_row(
@@ -296,6 +297,7 @@ def test_a_query_that_is_ended_says_what_was_charged_and_leaves_no_row(
         # the next start removes what nobody holds any more
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr("tempfile.tempdir", str(folder / "spill"))
+            patched.setattr("tacit.tables.engines.duckdb.engine.idle", IdleInstances(0))
             tacit("release people.csv --one-row-each --count --epsilon 0.5 --budget-epsilon 1")
     else:
         assert process.returncode == 128 + number, err

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from support.odd_file import PLAN
 from tacit import Certificate
 from tacit.accounting import open_ledger
 from tacit.display.card import _templates
@@ -165,6 +164,7 @@ def test_rho_pays_from_a_rho_budget(tacit) -> None:
     assert 0 <= left - Fraction(1, 10) < Fraction(1, 10**12)
 
 
+@pytest.mark.full
 def test_certificates_and_plots_are_written(tacit, folder: Path) -> None:
     done = tacit(f"{RELEASE} --certificate c.json --certificate c.html --plot p.png")
     assert done.code == 0
@@ -310,14 +310,6 @@ FLAGS = shlex.split(
     "%d.%m.%Y --encoding latin-1 --one-row-each --count --epsilon 100000 --yes --json --where"
 )
 WHERE = "day >= '2024-01-01'"
-
-
-@pytest.fixture
-def odd(folder):
-    text = "31;01.02.2024\n-;01.02.2024\nforty;03.02.2024\n50;31.12.2023\n\xe9;x\n"
-    (folder / "odd.csv").write_bytes(text.encode("latin-1"))
-    (folder / "plan.toml").write_text(PLAN)
-    return folder
 
 
 @pytest.mark.parametrize(

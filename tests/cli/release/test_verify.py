@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import tacit as tc
-from support.odd_file import PLAN
 from support.odd_values import COMMANDS
 from tacit.accounting import open_ledger
 from tacit.report.registry import REGISTRY_FIELDS as REGISTRY_ASKED
@@ -272,14 +271,6 @@ def test_every_question_is_a_flag_with_words(tacit) -> None:
 
 
 # ``tacit check`` says that it is not private.
-
-
-@pytest.fixture
-def odd(folder):
-    text = "31;01.02.2024\n-;01.02.2024\nforty;03.02.2024\n50;31.12.2023\n\xe9;x\n"
-    (folder / "odd.csv").write_bytes(text.encode("latin-1"))
-    (folder / "plan.toml").write_text(PLAN)
-    return folder
 
 
 def test_check_says_that_it_is_not_private(tacit, odd):

@@ -617,10 +617,16 @@ def summed(law, shift, alpha, radius):
     return math.log(total) / (alpha - 1)
 
 
-@pytest.mark.few(39)
-@pytest.mark.parametrize("alpha", ["11/10", "3/2", "2", "7/3"])
-@pytest.mark.parametrize("shift", [0, 1, 2, 5])
-@pytest.mark.parametrize("scale", ["1/2", "1", "7/3", "4"])
+ALPHAS = ["11/10", "3/2", "2", "7/3"]
+EACH_PAIR = [
+    (scale, shift, ALPHAS[(i + j) % 4])
+    for i, scale in enumerate(["1/2", "1", "7/3", "4"])
+    for j, shift in enumerate([0, 1, 2, 5])
+]
+
+
+@pytest.mark.few(10)
+@pytest.mark.parametrize(("scale", "shift", "alpha"), EACH_PAIR)
 def test_renyi_divergences_of_shifted_laws_agree_with_their_sums(scale, shift, alpha):
     scale, alpha = Fraction(scale), Fraction(alpha)
     radius = 40 if scale < 1 else 200

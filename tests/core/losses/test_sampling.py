@@ -483,7 +483,7 @@ def test_more_releases_lose_more():
 _SCALES = ("1/1000", "1/10", "3/10", 1, 3, 5, 30, 10**4, 10**8, 10**12, 10**15)
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(9)
 @pytest.mark.parametrize("scale", _SCALES)
 @pytest.mark.parametrize("count", [5, 10_000])
 def test_gaussian_sums_answer_for_every_scale_and_delta(scale, count):

@@ -22,6 +22,7 @@ import tacit as tc
 from support.clinic import make_clinic
 from support.service.client import running
 from support.service.hosting import hosted_clinic
+from support.threads import at_once
 from tacit.accounting import epsilon, open_ledger
 from tacit.accounting.ledger import accounts_of, named_accounts, set_cap
 from tacit.accounting.ledger_sqlite import open_files
@@ -49,6 +50,7 @@ from tacit.service.hosting.datasets import Datasets, Hosted, LRUCache
 from tacit.service.hosting.ledgers import Ledgers
 from tacit.service.problem import Problem
 from tacit.service.settings import Settings
+from tacit.tables.engines.duckdb import engine
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
 from tacit.tables.question import charge_of, check_release
@@ -246,11 +248,7 @@ def test_many_threads_ask_at_once(open_folder: Any) -> None:
         question = hosted.session(HOSTED_ADA).group_by("site").agg(cost=tc.mean("cost"))
         answers[k] = question.release(epsilon=1, tag=str(k % 4)).to_dict()
 
-    threads = [threading.Thread(target=ask, args=(k,)) for k in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(ask, range(8))
     assert len(answers) == 8
     assert all(answers[k] == answers[k % 4] for k in answers)
     assert hosted.ledger(None).spent == epsilon(4)
@@ -370,6 +368,7 @@ def small_data_sets(count: int, open_folder: Any, tmp_path: Path) -> Datasets:
     return opened
 
 
+@pytest.mark.full
 def test_few_open_tables_serve_many_threads_and_data_sets(
     open_folder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -395,11 +394,7 @@ def test_few_open_tables_serve_many_threads_and_data_sets(
         except BaseException as error:
             failed.append(error)
 
-    threads = [threading.Thread(target=work, args=(who,)) for who in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, range(4))
     assert failed == []
     assert len(answers) + len(refused) == 24
     assert len({(data, tag) for data, tag, _ in answers}) == len(set(answers))
@@ -415,6 +410,7 @@ def test_more_data_sets_than_a_process_keeps_open(
 ) -> None:
     monkeypatch.setattr(open_tables, "MAX_OPEN_TABLES", 4)
     monkeypatch.setattr(open_files, "most", 2)
+    monkeypatch.setattr(engine, "idle", engine.IdleInstances(0))  # they keep up to two open
     datasets = small_data_sets(6, open_folder, tmp_path)
     ask = Ask.from_json({"sql": "select count(*) as n from t", "epsilon": 1})
     result = []

@@ -23,10 +23,12 @@ from sqlalchemy import exc
 from support.servers.postgres_server import Database as KilledWorkersDatabase
 from support.service import other_process
 from support.service.client import Client, running
+from support.service.clock import Clock
 from support.service.hosting import COUNT, DECLARED, hosted_clinic, released
 from support.service.jobs import LATENCY, add, find
 from support.service.other_process import ADA, PLACES, QUESTION
 from support.service.pages import Browser
+from support.threads import at_once
 from tacit.accounting import epsilon
 from tacit.errors import BudgetError
 from tacit.service.database import Database
@@ -54,18 +56,9 @@ from tacit.service.web.state import ServiceState
 DONE = Outcome(True)
 
 
-class Clock:
-    """A clock that stands still."""
-
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(1000.0)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -94,11 +87,7 @@ def test_many_threads_claim_each_job_once(queue: Queue) -> None:
         while (job := queue.claim(name)) is not None:
             result.append(job.id)
 
-    threads = [threading.Thread(target=work, args=(str(k),)) for k in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, (str(k) for k in range(4)))
     assert sorted(result) == sorted(names)
 
 
@@ -701,7 +690,7 @@ def test_what_may_be_done_again_does_not_wait_for_the_disk(tmp_path: Path) -> No
             levels.append(("commit", raw.execute("PRAGMA synchronous").fetchone()[0]))
 
         sa.event.listen(database._engine, "commit", note)
-        clock = Clock()
+        clock = Clock(1000.0)
         queue = Queue(database, clock)
         job = add(queue)
         claimed = queue.claim("w")
@@ -729,7 +718,7 @@ def test_many_outcomes_are_reported_together(queue: Queue, clock: Clock) -> None
 def test_who_finds_that_another_process_was_first_reports_nothing(tmp_path: Path) -> None:
     with Database(f"sqlite:///{tmp_path}/service.db") as database:
         database.create()
-        clock = Clock()
+        clock = Clock(1000.0)
         one, other = Queue(database, clock), Queue(database, clock)
         add(one)
         claimed = one.claim("w")

@@ -29,6 +29,7 @@ from support.service import other_process
 from support.service.client import Client, running
 from support.service.hosting import COUNT, finished, hosted_clinic
 from support.service.other_process import ADA
+from support.threads import at_once
 from tacit.accounting import epsilon
 from tacit.accounting.ledger import Ledger, accounts_of
 from tacit.errors import BudgetError
@@ -75,11 +76,7 @@ def test_threads_that_race_over_http_never_pass_the_budget_nor_a_cap(tmp_path: P
                 if reply.status_code == 202:
                     result.append(finished(client, tokens[name], reply.json()["id"])["state"])
 
-        threads = [threading.Thread(target=ask, args=(name,)) for name in tokens]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        at_once(ask, tokens)
         ledger = client.state.datasets.of("visits").ledger(None)
         consistent(ledger)
         assert result.count("done") == 20

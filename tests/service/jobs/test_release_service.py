@@ -428,6 +428,7 @@ def test_a_curator_who_sees_all_releases_is_answered_from_all(
     assert ask(client, client.token("auditor", "visits")).status_code == 403
 
 
+@pytest.mark.usefixtures("fine")
 def test_a_free_answer_is_its_askers_own(client: Client, ada: str, ben: str) -> None:
     made = ask(client, ada).json()
     assert client.get(made["href"], token=ben).status_code == 404
@@ -436,6 +437,7 @@ def test_a_free_answer_is_its_askers_own(client: Client, ada: str, ben: str) -> 
     assert made["id"] not in [one["id"] for one in listed]
 
 
+@pytest.mark.usefixtures("fine")
 def test_an_idempotency_key_is_one_answer(client: Client, ada: str) -> None:
     headers = {"Idempotency-Key": "free-1"}
     first, again = (ask(client, ada, headers=headers).json() for _ in range(2))
@@ -455,6 +457,7 @@ def test_a_tag_is_another_version(client: Client, ada: str) -> None:
     assert ask(client, ada, {**COARSE, "tag": "june"}).json()["state"] == "done"
 
 
+@pytest.mark.usefixtures("fine")
 def test_what_is_no_count_or_has_a_price_is_refused(client: Client, ada: str) -> None:
     mean = {"sql": "select avg(cost) as cost from visits", "free": True}
     assert follows(client, ada)["free"] != {}
@@ -505,6 +508,7 @@ def test_a_charge_has_so_many_records_at_most(
     assert ask(client, eve, costs(0, 50, 1000, free=True)).status_code == 202  # has its record
 
 
+@pytest.mark.usefixtures("fine")
 def test_pages_offer_it(client: Client, ada: str) -> None:
     made = ask(client, ada).json()
     page = client.get(f"/releases/{made['id']}", token=ada)

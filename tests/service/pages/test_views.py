@@ -21,6 +21,7 @@ from tacit.service.pages.live_view import (
     shown_board,
     shown_estimate,
 )
+from tacit.service.pages.schedule_view import every_words, schedule_card, shown_schedule
 from tacit.service.pages.views import (
     STATISTICS,
     answered,
@@ -374,7 +375,8 @@ def test_a_form_holds_a_declaration_and_shows_it_again() -> None:
     }
     assert how == {"caps": {"each_team": {"epsilon": "1"}}, "latency": "3", "approval": True}
     shown = form_of(fields, how, {"stays": ["site", "cost", "free"]})
-    assert (shown["person"], shown["unit_rows"], shown["each_team"]) == ("person", "5", "1")
+    assert shown["person"] == ["person", "", ""]  # a person may be named by several columns
+    assert (shown["unit_rows"], shown["each_team"]) == ("5", "1")
     assert [one["keys"] for one in shown["columns"]] == ["1, -2, 3", "", ""]
     assert (shown["columns"][1]["low"], shown["columns"][1]["high"]) == ("0", "0.5")
 
@@ -435,7 +437,7 @@ def test_a_form_holds_several_tables_and_shows_them_again() -> None:
     names = {"stays": ["site"], "beds": ["id", "bed"], "sites": ["site", "region"]}
     shown = form_of(fields, how, names, ["stays", "beds"])
     beds, sites = shown["others"]
-    assert (beds["prefix"], beds["person"], beds["fixed"]) == ("t1", "id", True)
+    assert (beds["prefix"], beds["person"], beds["fixed"]) == ("t1", ["id", "", ""], True)
     assert (sites["of"], sites["key"], sites["fixed"]) == (PUBLIC, "site, year", False)
     assert [one["name"] for one in sites["columns"]] == ["site", "region"]
     assert held(MORE, fields, how) == (fields, how)  # sent once more, nothing changes
@@ -553,3 +555,62 @@ def test_what_is_no_line_of_numbers_is_refused(text):
 def test_another_statistic_is_refused():
     with pytest.raises(UsageError, match="choose"):
         explored("mode", read_values("1 2"))
+
+
+# Schedules, as pages show them.
+
+
+SCHEDULE: dict[str, Any] = {
+    "id": "s1", "dataset": "visits", "title": "", "question": "The number of rows",
+    "every": "2w", "times": 3, "made": 1, "paid": 3, "next": 86_400.0, "state": "running",
+    "cost": {"kind": "pure", "epsilon": "1/2"}, "total": {"kind": "pure", "epsilon": "3/2"},
+    "asked_by": "ada", "team": "oncology", "created": 0,
+    "calendar": [
+        {"due": 0.0, "tag": "1970-01-01", "state": "missed", "release": None},
+        {"due": 21_600.0, "tag": "1970-01-01 06:00", "state": "done", "release": "r1"},
+        {"due": 86_400.0, "tag": "1970-01-02", "state": "planned", "release": None},
+    ],
+}  # fmt: skip
+
+
+def test_a_schedule_is_shown_with_its_calendar() -> None:
+    card = schedule_card(SCHEDULE)
+    assert (card["title"], card["cost"]) == ("The number of rows", "epsilon 1.5")
+    assert (card["times"], card["next"]) == (
+        *("every 2 weeks, 1 of 3 made", "next on 1970-01-02 00:00 UTC"),
+    )
+    shown = shown_schedule(SCHEDULE, may_cancel=True, decides=True)
+    rows = [(one["when"], one["state"], one["href"]) for one in shown["calendar"]]
+    assert rows == [
+        *(("1970-01-01", "missed", None), ("1970-01-01 06:00", "done", "/releases/r1")),
+        ("1970-01-02", "planned", None),
+    ]
+    assert shown["note"].startswith("A missed release")
+    assert (shown["cancel"], shown["decide"]) == (True, False)
+    about = dict(shown["about"])
+    assert (about["Requested by"], about["Price of each"]) == ("ada (oncology)", "epsilon 0.5")
+    assert "Paid" not in about
+
+
+@pytest.mark.parametrize(
+    ("state", "cancel", "decide", "paid"),
+    [
+        ("waiting", True, True, False), ("refused", False, False, False),
+        ("paying", True, False, True), ("done", False, False, False),
+        ("cancelled", False, False, True),
+    ],
+)  # fmt: skip
+def test_a_schedule_in_each_state(state: str, cancel: bool, decide: bool, paid: bool) -> None:
+    shown = shown_schedule({**SCHEDULE, "state": state}, may_cancel=True, decides=True)
+    assert (shown["cancel"], shown["decide"]) == (cancel, decide)
+    assert ("Paid" in dict(shown["about"])) == paid
+    assert shown["state_text"]
+    assert not shown_schedule({**SCHEDULE, "state": state}, may_cancel=False, decides=False)[
+        "cancel"
+    ]
+
+
+def test_how_far_apart_releases_are_is_said() -> None:
+    assert [every_words(each) for each in ("1d", "12mo", "1y")] == [
+        *("each day", "every 12 months", "each year"),
+    ]

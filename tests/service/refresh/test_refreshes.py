@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tacit as tc
+from support.service.clock import Clock
 from tacit import local
 from tacit.errors import DataSourceError, LedgerError, UsageError
 from tacit.service.audit_log import AuditLog
@@ -29,24 +30,9 @@ from tacit.service.refresh.refreshes import BY_CALL, BY_CLOCK, FIRST, Refreshes,
 HOURLY = Schedule(3600)
 
 
-class Clock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    made = Database(f"sqlite:///{tmp_path}/service.db")
-    made.create()
-    yield made
-    made.close()
+    return Clock(1000.0)
 
 
 @pytest.fixture
@@ -98,6 +84,15 @@ def test_in_postgresql_the_clock_refreshes_once_each_time(postgres: Any, clock: 
     assert refreshes.ask("visits", "ada").number == 2
     assert AuditLog(database).verify() == 2
     database.close()
+
+
+def test_many_begin_at_once_and_each_once(refreshes: Refreshes, clock: Clock) -> None:
+    refreshes.begin("births")
+    first = refreshes.current("births").at
+    clock.now += 60
+    refreshes.begin("births", "deaths", "moves")
+    assert refreshes.current("births").at == first
+    assert [one.number for one in refreshes.history("moves")] == [0]
 
 
 def test_data_sets_are_apart(refreshes: Refreshes) -> None:
@@ -218,6 +213,43 @@ def test_it_looks_until_it_is_stopped(tmp_path: Path, monkeypatch: pytest.Monkey
     assert not boards.looked.clear()
     assert not boards.looked.wait(0.05)
     assert boards.looks == looks
+
+
+def test_releases_do_not_wait_for_a_dashboard(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tacit.service.refresh.refreshes._TICK_SECONDS", 0.001)
+    working, ended, released = threading.Event(), threading.Event(), threading.Event()
+
+    class Slow:
+        def update_due(self) -> int:
+            working.set()
+            assert ended.wait(30)
+            return 0
+
+    def release() -> None:
+        if working.is_set():
+            released.set()
+        raise OSError("4711")  # and it goes on
+
+    boards: Any = Slow()
+    none: Any = Refreshes(None, None, None)  # type: ignore[arg-type]
+    scheduler = Scheduler(dict, none, boards, print, release=release)
+    scheduler.start()
+    assert released.wait(10)
+    ended.set()
+    scheduler.stop()
+
+
+def test_a_refresh_since_a_time_is_made_once(refreshes: Refreshes, clock: Clock) -> None:
+    clock.now = 5000
+    assert [refreshes.since("visits", 900) is not None for _ in range(2)] == [True, False]
+    assert refreshes.since("visits", 4999) is None
+    clock.now = 6000
+    with ThreadPoolExecutor(8) as pool:
+        done = list(pool.map(lambda _: refreshes.since("visits", 5500), range(16)))
+    assert len([one for one in done if one is not None]) == 1
+    clock.now = 4000  # set back: what was read at a time that has not come is no refresh
+    assert refreshes.since("visits", 3999) is not None
+    assert refreshes.when_due("visits", HOURLY) is None  # 3600 is before the one of 5500
 
 
 # Schedules: which text is one, and which times it means.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from support.service.client import Client, running
+from support.service.client import Client
 from support.service.clinic import write_clinic
+from support.service.clock import Clock
 from support.service.server import Served, served
 from tacit.errors import (
     BudgetError,
@@ -94,18 +94,20 @@ def test_a_misspelt_field_is_named_with_the_one_that_was_meant(
     assert "Extra inputs" not in reply.text
 
 
+@pytest.mark.parametrize("body", [[], 5, "select 1"], ids=["list", "number", "text"])
+def test_a_body_that_is_no_object_is_told_what_to_write(client: Client, body: object) -> None:
+    reply = client.request(
+        "POST", "/v1/datasets/visits/preview", json=body, token=client.token("curator")
+    )
+    assert reply.status_code == 400
+    assert "body: write a JSON object" in reply.json()["error"]["message"]
+
+
 # An address that sends tokens which are none is told to wait; the memory of it is bounded.
 
 
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def test_an_address_is_stopped_at_its_limit_and_others_are_not() -> None:
-    clock = Clock()
+    clock = Clock(100.0)
     failures = FailedTokens(3, clock)
     for _ in range(3):
         failures.note("10.0.0.1")
@@ -119,7 +121,7 @@ def test_an_address_is_stopped_at_its_limit_and_others_are_not() -> None:
 
 
 def test_a_million_addresses_fill_no_memory() -> None:
-    clock = Clock()
+    clock = Clock(100.0)
     failures = FailedTokens(1, clock)
     for number in range(30_000):
         failures.note(f"10.{number}")
@@ -132,19 +134,15 @@ def test_a_million_addresses_fill_no_memory() -> None:
 # The description of the API says what is open, and what a reply leads to.
 
 
-def test_open_routes_ask_for_no_token_and_the_others_do(tmp_path: Path) -> None:
-    with running(tmp_path) as client:
-        paths = client.get("/openapi.json").json()["paths"]
-        assert client.get("/openapi.json").json()["paths"] == paths
-        for path in ("/healthz", "/readyz", "/v1/why"):
-            assert "security" not in paths[path]["get"], path
-        for path in ("/v1/me", "/v1/audit", "/metrics"):
-            assert paths[path]["get"]["security"] == [{"HTTPBearer": []}], path
-
-
-def test_links_lead_to_routes_that_are_there(tmp_path: Path) -> None:
-    with running(tmp_path) as client:
-        paths = client.get("/openapi.json").json()["paths"]
+def test_open_routes_ask_for_no_token_and_links_lead_to_routes_that_are_there(
+    client: Client,
+) -> None:
+    paths = client.get("/openapi.json").json()["paths"]
+    assert client.get("/openapi.json").json()["paths"] == paths
+    for path in ("/healthz", "/readyz", "/v1/why"):
+        assert "security" not in paths[path]["get"], path
+    for path in ("/v1/me", "/v1/audit", "/metrics"):
+        assert paths[path]["get"]["security"] == [{"HTTPBearer": []}], path
     known = {said["operationId"] for methods in paths.values() for said in methods.values()}
     links = [
         link["operationId"]
@@ -156,13 +154,12 @@ def test_links_lead_to_routes_that_are_there(tmp_path: Path) -> None:
     assert set(links) <= known
 
 
-def test_an_address_names_all_its_methods(tmp_path: Path) -> None:
-    with running(tmp_path) as client:
-        reply = client.request("PATCH", "/v1/datasets/visits/refresh")
-        assert reply.status_code == 405
-        assert reply.headers["allow"] == "POST"
-        reply = client.request("PATCH", "/v1/tokens")
-        assert reply.headers["allow"] == "GET, POST"
+def test_an_address_names_all_its_methods(client: Client) -> None:
+    reply = client.request("PATCH", "/v1/datasets/visits/refresh")
+    assert reply.status_code == 405
+    assert reply.headers["allow"] == "POST"
+    reply = client.request("PATCH", "/v1/tokens")
+    assert reply.headers["allow"] == "GET, POST"
 
 
 # Bytes that no client of people sends: two lengths, two tokens, requests in one packet.

@@ -38,7 +38,8 @@ from support.by_hand.exact_errors import (
 from support.by_hand.stratified_runs import spread_laplace, spread_smooth
 from support.tables.shared_data import shared_file
 from tacit.audit import sampled
-from tacit.audit.comparison import ComparedMechanism, _comparison_of, _range, candidates
+from tacit.audit.compared_mechanisms import ComparedMechanism, _range, candidates
+from tacit.audit.comparison import _comparison_of
 
 SEED = 5
 BINS = [83, 303, 1112]

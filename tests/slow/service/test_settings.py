@@ -21,6 +21,7 @@ from support.service.clinic import write_clinic
 from support.service.free import FINE, ask, costs
 from support.service.hosting import hosted_clinic, released
 from support.service.server import Served, served
+from support.threads import at_once
 from tacit import local
 from tacit.accounting import epsilon
 from tacit.accounting.ledger import Ledger, accounts_of
@@ -277,14 +278,7 @@ def test_ten_thousand_requests_never_pass_the_budget_nor_a_cap(tmp_path: Path) -
     found: dict[int, Any] = {}
     wrong: list[str] = []
     with served(folder, "--workers", "2") as service:
-        people = [
-            threading.Thread(target=race, args=(service, number, found, wrong))
-            for number in range(PEOPLE)
-        ]
-        for one in people:
-            one.start()
-        for one in people:
-            one.join()
+        at_once(lambda number: race(service, number, found, wrong), range(PEOPLE))
     assert wrong == []
     assert len(found) == PEOPLE
     answers = defaultdict(list)

@@ -213,6 +213,11 @@ class Good(System):
     def noise(self, kind, value, scale):
         return float(Fraction(value) + noise(Fraction(scale)))
 
+    def selected(self, rate, rows):
+        block = 10_000_000
+        chance = Fraction(str(rate))
+        return sum(int(tc.noise.bernoulli(chance, block).sum()) for _ in range(rows // block))
+
     def noise_costs(self, count):
         return [(float(SECRET.random()), 1.0) for _ in range(count)]
 

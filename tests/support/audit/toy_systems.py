@@ -53,6 +53,25 @@ class FloatNoise(Bad):
 FALLING["float gaps"] = FloatNoise
 
 
+class SinglePrecision(Bad):
+    def statistic(self, kind, rows, *, bounds=None, edges=None, epsilon=1.0):
+        return self.noise("laplace", rows[0], 1 / epsilon)
+
+    def noise(self, kind, value, scale):
+        draw = np.random.default_rng()
+        drawn = draw.laplace() if kind == "laplace" else draw.normal()
+        return np.float32(value) + np.float32(scale) * np.float32(drawn)
+
+    def selected(self, rate, rows):
+        draw, block = np.random.default_rng(), 10_000_000
+        return sum(
+            int((draw.random(block, dtype=np.float32) < rate).sum()) for _ in range(rows // block)
+        )
+
+
+FALLING["gaps of single precision"] = FALLING["sampling rates"] = SinglePrecision
+
+
 def in_order(own, kind, rows, bounds, epsilon):
     total = 0.0
     for value in rows:

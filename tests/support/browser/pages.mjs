@@ -190,7 +190,7 @@ async function four() {
   await check(ada, "four-print-certificate", false);
 }
 
-// A curator declares a data set, sets its budget, begins a dashboard and looks at a collection.
+// A curator declares a data set, sets its budget, begins a dashboard and a schedule, and looks at a collection.
 async function curate(name, options) {
   const page = await newPage(options);
   const see = (what) => check(page, `${name}-${what}`);
@@ -241,6 +241,16 @@ async function curate(name, options) {
   await see("dashboard");
   await go("/dashboards");
   await see("dashboards");
+  await go("/datasets/visits/schedule");
+  await page.type("#sql-1", "select count(*) as n from visits");
+  await page.type("#start", "2126-01-31");
+  await page.type("#tag", name);
+  await submit(page, "button[value=preview]");
+  await see("new-schedule");
+  await submit(page, "button[value=begin]");
+  await see("schedule");
+  await go("/schedules");
+  await see("schedules");
   await go("/collections");
   await see("collections");
   await go("/collections/colour?poisoned=5");

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
+
+from hypothesis import strategies as st
+
+from tacit.statistics.question import RELATIONS
 
 Release = tuple[Fraction, ...]
 
@@ -51,3 +56,29 @@ def by_definition(
         front = reached - seen
         seen |= front
     return profile
+
+
+def by_substitution(statistic: Any, data: list[int], values: list[int], steps: int) -> Fraction:
+    """A(steps) by substitution: over all releases that differ in at most ``steps`` records."""
+    size = len(data)
+    best = Fraction(0)
+    for places in itertools.combinations(range(size), min(steps, size)):
+        for new in itertools.product(values, repeat=len(places)):
+            release = list(data)
+            for place, value in zip(places, new, strict=True):
+                release[place] = value
+            here = statistic.exact(sorted(map(Fraction, release)))
+            for place, value in itertools.product(range(size), values):
+                other = sorted([*release[:place], *release[place + 1 :], value])
+                best = max(best, abs(statistic.exact(list(map(Fraction, other))) - here))
+    return best
+
+
+@st.composite
+def cases(draw: st.DrawFn, most_values: int = 4) -> tuple[list[int], list[int], str, int]:
+    values = sorted(draw(st.sets(st.integers(-9, 20), min_size=2, max_size=most_values)))
+    data = draw(st.lists(st.sampled_from(values), min_size=1, max_size=4))
+    relation = draw(st.sampled_from(RELATIONS))
+    if relation == "remove" and len(data) == 1:
+        data = data * 2
+    return data, values, relation, draw(st.integers(0, 3))

@@ -14,6 +14,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, TypeAlias
 
+import pytest
+
 Data: TypeAlias = tuple[Fraction, ...]
 Statistic: TypeAlias = Callable[[Data], Any]
 
@@ -166,3 +168,33 @@ class Enumerated:
             if self.at(data, t) > bound:
                 return t
         return None
+
+
+# Every data set of a few records, and every way to bin them.
+
+
+WHOLE = pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
+"""On data sets of a few records, and in the full run on those of one or two more."""
+
+
+def largest(relation: str, whole: bool) -> int:
+    """How many records there are at most: of few records, three that are exchanged or two."""
+    return 4 if whole else 3 if relation == "bounded" else 2
+
+
+def multisets(values: list[Any], relation: str, most: int) -> list[list[Any]]:
+    """Every multiset of the values: of each size up to ``most``, or of that size alone."""
+    sizes = range(most + 1) if relation == "unbounded" else [most]
+    return [
+        list(m) for size in sizes for m in itertools.combinations_with_replacement(values, size)
+    ]
+
+
+def ways(n, bins):
+    """Every order of n records and every way to bin them, as the ordered contents."""
+    for order in itertools.permutations(range(n)):
+        for places in itertools.product(range(bins), repeat=n):
+            yield tuple(
+                tuple(r for r, place in zip(order, places, strict=True) if place == b)
+                for b in range(bins)
+            )

@@ -48,6 +48,31 @@ def interquartile_range(x: Release) -> Fraction:
     return quantile(Fraction(3, 4))(x) - quantile(Fraction(1, 4))(x)
 
 
+def winsorized_mean(share: Fraction) -> Value:
+    def value(x: Release) -> Fraction:
+        cut, ordered = math.floor(share * len(x)), sorted(x)
+        least, most = ordered[cut], ordered[len(x) - 1 - cut]
+        return mean(tuple(min(max(v, least), most) for v in x))
+
+    return value
+
+
+def mad(x: Release) -> Fraction:
+    median = quantile(Fraction(1, 2))
+    centre = median(x)
+    return median(tuple(abs(v - centre) for v in x))
+
+
+def gini(x: Release) -> Fraction:
+    x = tuple(max(v, Fraction(0)) for v in x)
+    differences = sum((abs(a - b) for a in x for b in x), Fraction(0))
+    return differences / (2 * len(x) ** 2 * mean(x)) if any(x) else Fraction(0)
+
+
+def mode(x: Release) -> Fraction:
+    return max(sorted(set(x)), key=x.count)
+
+
 VALUES: dict[str, Value] = {
     "count": lambda x: Fraction(len(x)),
     "sum": lambda x: sum(x, Fraction(0)),
@@ -62,6 +87,11 @@ VALUES: dict[str, Value] = {
     "var": variance,
     "interquartile_range": interquartile_range,
     "trimmed_mean(0.25)": trimmed_mean(Fraction(1, 4)),
+    "winsorized_mean(0.25)": winsorized_mean(Fraction(1, 4)),
+    "range": lambda x: max(x) - min(x),
+    "mad": mad,
+    "gini": gini,
+    "mode": mode,
 }
 """Every statistic that is a fraction, by a name that it is asked for with, written out again."""
 

@@ -14,6 +14,8 @@ from support.by_hand.variance_enumeration import (
 from tacit.arithmetic.roots_and_bisection import Root, gap
 from tacit.errors import InfeasibleError
 from tacit.statistics import sensitivity
+from tacit.statistics.dispersion_candidates import Contest, SpreadMeasure
+from tacit.statistics.prefix_moments import PrefixMoments
 from tacit.statistics.question import Question
 from tacit.statistics.result import differing_pair
 from tacit.statistics.samples import Sample
@@ -70,3 +72,15 @@ def counted(population, part):
     for v in part:
         rest.remove(v)
     return rest
+
+
+def variance(values, ddof=0):
+    total, n = Fraction(sum(values)), len(values)
+    return (sum(v * v for v in values) - total * total / n) / (n - ddof)
+
+
+def best_of(population, n, k, shapes):
+    """The largest bounded change of variance at distance ``k`` that a family finds."""
+    contest = Contest(PrefixMoments(Sample(population)), SpreadMeasure())
+    shapes(contest, n - k, k, k)
+    return contest.winner().value

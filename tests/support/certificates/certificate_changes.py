@@ -121,6 +121,7 @@ OPEN = {
     r"answer\.columns\.\d+\.method(\.(errors|left_out).*)?": "expected errors that a method",
     r"answer\.keys.*|answer": "that these groups, and no others",
     r"answer\.released.*": "the released numbers themselves",
+    r"chains\.\d+\.steps\.\d+\.sums.*": "the sums of counts that its step states",
     r"spent\.cost.*": "why more was paid",
     r"question\.request\.delta": "nothing used it",
 }

@@ -31,11 +31,13 @@ from tacit.service.jobs import queue as job_module
 from tacit.service.jobs import queue as queue_module
 from tacit.service.jobs.queue import Job, Queue
 from tacit.service.jobs.release_service import ReleaseService
+from tacit.service.refresh.refreshes import Refreshes
+from tacit.service.refresh.schedules import ReleaseSchedules, Scheduled
 from tacit.service.settings import Settings
 from tacit.service.web.server import create_app
 from tacit.service.web.state import ServiceState
 from tacit.tables import question as question_module
-from tacit.tables.release.release import PlanRunner
+from tacit.tables.release.release import Charge, PlanRunner
 
 ADA = Caller("ada", "oncology", (Grant("analyst", "*"),), "t", 0)
 
@@ -132,6 +134,26 @@ PLACES: dict[str, Callable[[], None]] = {
     "outcome written": lambda: _after(Queue, "finish"),
 }
 """Where a worker is killed, in the order of a release."""
+
+
+SCHEDULE_PLACES: dict[str, Callable[[], None]] = {
+    "row written": lambda: _after(ReleaseSchedules, "_insert"),
+    "a charge": lambda: _after(Charge, "pay"),
+    "all charged": lambda: _before(ReleaseSchedules, "_set"),
+    "paid": lambda: _after(ReleaseSchedules, "begin"),
+    "read again": lambda: _after(Refreshes, "since"),
+    "job written": lambda: _after(ReleaseSchedules, "_add"),
+    "released": lambda: _after(ReleaseSchedules, "_release"),
+}
+"""Where a process is killed that starts a schedule, or makes its releases, in their order."""
+
+
+def killed_in_a_schedule(folder: str, place: str, now: str, body: str) -> None:
+    """Start a schedule, make the release that is due, and be killed on the way."""
+    SCHEDULE_PLACES[place]()
+    state = ServiceState(Settings.load(folder), lambda: float(now))
+    state.schedules.begin("visits", Scheduled.from_json(json.loads(body)), ADA)
+    state.schedules.release_due()
 
 
 QUESTION = {"sql": "select site, count(*) as n from visits group by site", "epsilon": 1}

@@ -15,7 +15,8 @@ from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Bins, Cells, Distinct, Moments, People, Rows
 
-NUMBERS = [0, 1, 5, -1, 200, 0.5, 1 << 40]
+NUMBERS = [0, 5, -1, 200, 0.5, 1 << 40]
+EQUAL = [0, 200, 0.5]
 DATES = ["0001-01-01", "1582-10-10", "1970-01-01", "2023-11-14", "9999-12-31"]
 TEXTS = ["", "a", "é", "z" * 70]
 
@@ -27,18 +28,20 @@ def of_column(name: str, kind: str) -> list[tuple[dict[str, Any], list[Any]]]:
     requests: list[Any] = [Rows(), Distinct(x)]
     keys: list[Any] = []
     if kind in ("integer", "float", "decimal"):
-        tests += [t for n in NUMBERS for t in (x <= n, x > n, x == n, x != n)]
+        tests += [t for n in NUMBERS for t in (x <= n, x > n)]
+        tests += [t for n in EQUAL for t in (x == n, x != n)]
         tests += [x.is_in([0, 5]), x.is_in([1.0, -2.5]), x + 1 <= 2, abs(x) <= 5]
         for grid in (Grid.for_bounds(0, 5), Grid.for_bounds(-3, 1 << 33)):
             requests += [Moments(x, grid), Bins(x, grid, (0, 1, grid.cells))]
         requests += [Cells(x, Grid.for_bounds(0, 8, bits=4))]
         keys = [0, 1, 5] if kind == "integer" else []
     elif kind == "date":
-        tests += [t for d in DATES for t in (x <= d, x > d, x == d)]
+        tests += [t for d in DATES for t in (x <= d, x > d)] + [x == d for d in DATES[1:3]]
         tests += [x.dt.year() == 1970, x.dt.year().is_null()]
         keys = DATES
     elif kind == "text":
-        tests += [t for d in TEXTS for t in (x == d, x != d, x.str.starts_with(d))]
+        tests += [t for d in TEXTS for t in (x == d, x.str.starts_with(d))]
+        tests += [x != d for d in TEXTS[1:3]]
         tests += [x.is_in(["a", "é", "b"])]
         keys = TEXTS
     else:
@@ -76,7 +79,7 @@ def answers(source: Source, kinds: dict[str, str]) -> dict[Any, Any]:
 
 def in_duckdb(table: pa.Table) -> Source:
     """Open the rows as a table of DuckDB."""
-    connection = duckdb.connect()
+    connection = duckdb.connect(config={"threads": 1})  # of few rows: two would only wait
     connection.register("given", table)
     connection.execute("create table data as select * from given")
     return open_source(connection, "data")

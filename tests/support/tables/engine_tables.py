@@ -6,6 +6,7 @@ are named as DuckDB names them; a loader of another engine writes its own for th
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -18,17 +19,29 @@ from tacit.tables.open_source import Source, open_source
 Load = Callable[..., Source]  # of rows and types; options are those of ``open_source``
 
 
+CHUNK = 50  # rows of one statement
+
+
+@functools.cache
+def one_connection() -> duckdb.DuckDBPyConnection:
+    """The connection of all tables of this process: to start DuckDB takes longer than a test."""
+    return duckdb.connect()
+
+
 def in_duckdb(request: pytest.FixtureRequest) -> Load:
-    """A loader of DuckDB: each table has a connection of its own."""
+    """A loader of DuckDB: each table takes the place of the one before."""
 
     def load(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str], **options: Any) -> Source:
-        connection = duckdb.connect()
+        connection = one_connection()
         columns = ", ".join(f'"{n.replace(chr(34), chr(34) * 2)}" {t}' for n, t in types.items())
-        connection.execute(f"create table data ({columns})")
-        if rows:
-            marks = ", ".join("?" for _ in types)
-            values = [[row[name] for name in types] for row in rows]
-            connection.executemany(f"insert into data values ({marks})", values)
+        connection.execute(f"create or replace table data ({columns})")
+        marks = ", ".join(f"cast(? as {t.partition(' collate')[0]})" for t in types.values())
+        for start in range(0, len(rows), CHUNK):
+            chunk = [[row[name] for name in types] for row in rows[start : start + CHUNK]]
+            connection.execute(
+                f"insert into data values {', '.join([f'({marks})'] * len(chunk))}",
+                [value for row in chunk for value in row],
+            )
         return open_source(connection, "data", **options)
 
     return load

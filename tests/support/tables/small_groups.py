@@ -1,6 +1,9 @@
 """Small groups of records and of people in bins, and the vectors that an engine counts of them."""
 
+import itertools
 from fractions import Fraction
+
+import numpy as np
 
 import tacit as tc
 from tacit.core import Space
@@ -63,3 +66,16 @@ def vectors(table, unit):
         for part, ends, exact in zip(plan.parts, chains, found, strict=True)
         for end in ends
     ]
+
+
+def data_sets(groups, most):
+    """Every data set of at most so many records, over all groups."""
+    places = list(itertools.product(range(groups), range(CELLS + 1)))
+    for size in range(most + 1):
+        for records in itertools.combinations_with_replacement(places, size):
+            yield [
+                np.unique(
+                    np.array([z for g, z in records if g == own], np.int64), return_counts=True
+                )
+                for own in range(groups)
+            ]

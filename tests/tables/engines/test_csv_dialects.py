@@ -202,7 +202,7 @@ def packed(text: bytes, name: str) -> bytes:
 
 @pytest.mark.parametrize("name", ["a.csv.gz", "a.csv.zst", "a.CSV.BZ2", "a.csv.xz", "a.txt.xz"])
 def test_packed_files(name, tmp_path):
-    table = frame(4, 5000)
+    table = frame(4, 500)
     text = table.to_csv(index=False).encode()
     data = packed(text, name.casefold())
     (tmp_path / name).write_bytes(data)
@@ -233,7 +233,8 @@ def test_tab_and_dat(tmp_path):
 # ---- lines that are not rows
 
 
-@pytest.mark.parametrize("header", [True, False], ids=["names", "no names"])
+@pytest.mark.few(2)
+@pytest.mark.parametrize("header", [False, True], ids=["no names", "names"])
 def test_titles_and_comments(header, tmp_path):
     table, path = frame(6), tmp_path / "a.csv"
     lines = table.to_csv(index=False, header=header).splitlines()

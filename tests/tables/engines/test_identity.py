@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import re
 from collections import Counter
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -110,6 +111,8 @@ def hold(
     weight = sum(ONE // n * n for n in owners.values())
     assert (exact.of(People()).tolist(), exact.of(Rows()).tolist()) == ([len(owners)], [weight])
     hold_people(source, owners)
+    if not source.engine.dialect.one_scan:  # in Spark each query takes its time
+        hold_pairs(source, rows)
     if source.engine.dialect.part is not None:
         parts = [IntegerQuery(source, unit, part=(i, 3)).run([Rows(), People()]) for i in range(3)]
         assert sum(part.of(Rows())[0] for part in parts) == weight
@@ -124,6 +127,15 @@ def hold(
         times = source.schema.column("v").declared.casefold().startswith("timestamp")
         found = [(a.found, b.found) if times else (a.person, b.person) for a, b in rows]
         assert same.of(Rows()) == [sum(a is not None and a == b for a, b in found)]
+
+
+def hold_pairs(source: Source, rows: list[tuple[Value, Value]]) -> None:
+    """A person of two columns is the pair of their values; who lacks one is no one."""
+    pairs = [(v.person, w.person) for v, w in rows]
+    owners = Counter(pair for pair in pairs if None not in pair)
+    exact = IntegerQuery(source, PersonUnit(("v", "w"), rows=1)).run([Rows(), People()])
+    assert exact.of(People()).tolist() == [len(owners)]
+    assert exact.of(Rows()).tolist() == [sum(ONE // n * n for n in owners.values())]
 
 
 def hold_people(source: Source, owners: Counter[Any]) -> None:
@@ -239,6 +251,7 @@ POSTGRES: dict[str, list[Value]] = {
     "real": [Value("'16777216'", 1.0), Value("'16777217'", 1.0), Value("'0.1'", 2.0)],
     "date": [*DATES, *BEYOND, Value("'0044-03-15 BC'", "ides", None)],
     "timestamp": TIMES,
+    "timestamptz": [v._replace(sql=re.sub("(:[0-9.]+)'", r"\1 UTC'", v.sql)) for v in TIMES],
 }
 
 
@@ -289,7 +302,7 @@ def test_a_person_is_in_one_bin_however_the_number_is_written(postgres: Any) -> 
     assert [int(weights.sum()) for _, weights in cells if len(weights)] == [len(written)]
 
 
-@pytest.mark.parametrize("declared", ["interval", "timestamptz", "bytea", "money", "time", "json"])
+@pytest.mark.parametrize("declared", ["interval", "timetz", "bytea", "money", "time", "json"])
 def test_a_type_that_cannot_be_carried_is_refused_by_its_name(declared: str, postgres: Any) -> None:
     postgres.run(f"create table data (v {declared})")
     with open_source(postgres.dsn(), "data") as source:

@@ -135,21 +135,20 @@ def test_duckdb(chosen: str) -> None:
             "person bigint generated always as (case when random() < 0.5 then 1 end))"
         )
         connection.execute(f"insert into data select i, 'a', 50 from {series}")
-    hold(open_source(connection, "data"), 10)
+    hold(open_source(connection, "data"), 3)
 
 
 def test_values_of_duckdb_that_are_drawn() -> None:
     connection = duckdb.connect()
     connection.execute(f"create view data as {VALUE}")
-    for _ in range(5):
-        hold_values(open_source(connection, "data"))
+    hold_values(open_source(connection, "data"))
 
 
 @pytest.mark.full
 def test_a_relation_of_duckdb_over_a_view_that_draws() -> None:
     connection = duckdb.connect()  # a relation of DuckDB 1.4 does not keep it open
     relation = connection.sql(rows("range(1000) as r(i)", "where random() < 0.5"))
-    hold(open_source(relation), 3)
+    hold(open_source(relation), 1)
 
 
 def test_postgres(postgres: Any) -> None:
@@ -285,7 +284,7 @@ def expected(rows, unit, bins, groups):
 )
 def test_the_engine_agrees_with_the_definition(load, rows, bins, groups):
     unit = tc.unit("person", rows=rows)
-    for seed in range(3):
+    for seed in range(2):
         table = drawn(f"{rows} {bins} {seed}")
         with load(table, TYPES) as source:
             query = IntegerQuery(source, unit, by={"g": col("g")}, keys=METHOD_KEYS)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
+import math
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -45,8 +48,14 @@ def numbers(source):
     return [count(source, where) for where in asked]
 
 
-@pytest.mark.parametrize("zone", [None, "UTC", "Asia/Tokyo"])
-@pytest.mark.parametrize("shape", ["file", "folder", "columns", "view", "table", "schema", "parts"])
+@pytest.mark.parametrize(
+    ("shape", "zone"),
+    [
+        *(("file", zone) for zone in (None, "UTC", "Asia/Tokyo")),
+        *(("folder", "UTC"), ("columns", "Asia/Tokyo"), ("view", None)),
+        *(("table", "UTC"), ("schema", "Asia/Tokyo"), ("parts", None)),
+    ],
+)
 def test_a_far_time_is_one_cell_as_it_is_on_duckdb(tmp_path, spark, zone, shape):
     for number, far in enumerate(([], FAR_MILLIS)):
         folder = tmp_path / f"{number}{'/year=2023' if shape == 'parts' else ''}"
@@ -161,7 +170,7 @@ SELECTED = {
     "n in (select n from people where x > 5)": None,
     "n < (select count(*) from people where x > 5) - 5": None,
     "x < 5": 1,
-    "x between 0 and 100": 2,
+    "x between 1 and 100": 2,
     "x > 5 and not isnan(x)": 1,
     "x in (1, 9)": 2,
     "x is not null": 7,
@@ -202,3 +211,168 @@ def test_no_statistic_decides_which_rows_a_frame_has(tmp_path, spark, kind, requ
                 assert count(open_source(*given), col("n") >= 0) == rows - without, condition
             selected.unpersist()
         frame.unpersist()
+
+
+ZEROS = {
+    "x = 0": None,
+    "n < 9 and x <=> 0.0D": None,
+    "x in (0, 3)": None,
+    "s.v = -0.0D": None,
+    "x >= 0 and x <= 0": None,
+    "x between 0 and 100": None,
+    "0.0D <= x and x < 9": None,
+    "x <= -0.0D": None,
+    "x >= -0.0D and x <= 0.0D": 5,
+    "x between -0.0D and 0": 5,
+    "x = 7": 1,
+    "x in (7, 10.0D)": 1,
+}
+
+
+def test_no_dictionary_decides_which_zeros_a_frame_has(tmp_path, spark):
+    """Of `x = 0` five rows of -0.0 were there if another row was 0.0, and else none of them.
+
+    Of `x >= 0` too, where all other rows were below it or -0.0.
+    """
+    for kind, others in (
+        *(("parquet", others) for others in ([], [0.0], [7.0, 0.0])),
+        *(("orc", others) for others in ([], [0.0])),
+    ):
+        x = [-0.0] * 5 + others
+        path = str(tmp_path / f"{len(x)}.parquet")
+        table = {"x": x, "n": range(len(x)), "s": [{"v": v} for v in x]}
+        pq.write_table(pa.table(table), path)
+        frame = spark.read.parquet(path)
+        if kind == "orc":
+            frame.write.orc(f"{path}.orc")
+            frame = spark.read.orc(f"{path}.orc")
+        with open_source(frame) as source:  # a filter of a question compares each cell
+            assert count(source, col("x") == 0) == 5 + (0.0 in others)
+            assert count(source, col("x").is_in([0, 3])) == 5 + (0.0 in others)
+        for condition, rows in ZEROS.items():
+            selected = frame.filter(condition)
+            if rows is None:
+                with pytest.raises(DataSourceError, match="column is zero"):
+                    open_source(selected)
+            else:
+                expected = 5 + (0.0 in others) if rows == 5 else int(7.0 in others)
+                assert count(open_source(selected), col("n") >= 0) == expected, condition
+
+
+@pytest.mark.parametrize("others", [[], [1.0], [math.inf]], ids=["alone", "one", "infinite"])
+def test_no_statistic_of_a_cache_decides_what_is_missing(spark, others):
+    """In a column without NULL `x is missing` was read as `x > Infinity`: 0 of five rows of NaN."""
+    from pyspark.sql.types import FloatType, StructField, StructType
+
+    frame = spark.createDataFrame(
+        [(x,) for x in [math.nan] * 5 + others],
+        StructType([StructField("x", FloatType(), nullable=False)]),
+    ).cache()
+    try:
+        with open_source(frame) as source:
+            assert count(source, col("x").is_null()) == 5
+            assert count(source, ~col("x").is_null()) == len(others)
+    finally:
+        frame.unpersist()
+
+
+MANY = ", ".join(f"date '1582-10-{day:02}'" for day in range(1, 31))
+OLD_TIMES = {  # by which kinds of files it is refused, and how many rows there are else
+    "t >= timestamp '0001-01-01 00:00:00'": (("orc",), 2),
+    "t in (timestamp '1500-01-01 00:00:00', timestamp '2000-01-01 00:00:00')": (("orc",), 1),
+    "t < timestamp '1582-10-14 00:00:00'": (("orc", "parquet"), 1),
+    "d > date '1582-10-10'": (("orc", "parquet"), 1),
+    "d in (date '1582-10-10')": (("orc", "parquet"), 0),
+    f"d in ({MANY})": (("orc", "parquet"), 1),
+    "d > date '0001-01-01'": ((), 2),
+    "t >= timestamp '1600-01-01 00:00:00'": ((), 0),
+}
+
+
+@pytest.mark.parametrize("kind", ["orc", "parquet"])
+def test_no_statistic_of_another_calendar_decides_which_rows_a_frame_has(tmp_path, spark, kind):
+    """Of ORC `t >= '1500-01-01'` left out a row of that time, unless another one was later."""
+    days = "values ('1582-10-15'), ('1500-01-01') as v(w)"
+    path = str(tmp_path / kind)
+    columns = "cast(w as date) as d", "cast(w as timestamp) as t", "1 as n"
+    spark.sql(f"select {', '.join(columns)} from {days}").coalesce(1).write.format(kind).save(path)
+    frame = spark.read.format(kind).load(path)
+    for condition, (refused, rows) in OLD_TIMES.items():
+        if kind in refused:
+            with pytest.raises(DataSourceError, match="before 15 October 1582"):
+                open_source(frame.filter(condition))
+        else:
+            with open_source(frame.filter(condition)) as source:
+                assert count(source, col("n") >= 0) == rows
+
+
+def test_filters_of_a_source_that_prunes_by_itself_are_refused_alike(spark):
+    """What a table of Iceberg leaves out by its statistics is not in the plan of Spark."""
+    from pyspark.sql.datasource import DataSource, DataSourceReader
+
+    class Pruning(DataSource):
+        @classmethod
+        def name(cls):
+            return "pruning"
+
+        def schema(self):
+            return "n bigint, x double"
+
+        def reader(self, schema):
+            return DataSourceReader()
+
+    spark.dataSource.register(Pruning)
+    frame = spark.read.format("pruning").load()
+    for condition in ("x > 5", "n > 0 and x > 5"):
+        with pytest.raises(DataSourceError, match="statistics of that column"):
+            open_source(frame.filter(condition))
+    with pytest.raises(DataSourceError, match="column is zero"):
+        open_source(frame.filter("x = 0"))
+    open_source(frame.filter("x > 5 and not isnan(x)")).close()
+    open_source(frame).close()
+
+
+REBASE = "datetimeRebaseMode"
+
+
+@pytest.mark.parametrize("v1", ["parquet,orc", ""], ids=["first reader", "second reader"])
+def test_settings_by_which_one_value_ends_or_hides_others_are_refused(tmp_path, spark, v1):
+    """One day of the year 1500 ended every question; one unreadable value hid the rows behind."""
+    days = [datetime.date(2000, 1, 1), datetime.date(1500, 1, 1)]
+    pq.write_table(pa.table({"d": days, "n": [1, 2]}), tmp_path / "days.parquet")
+    pq.write_table(pa.table({"n": [1, 2]}), tmp_path / "numbers.parquet")
+    rebase, ignore = f"spark.sql.parquet.{REBASE}InRead", "spark.sql.files.ignoreCorruptFiles"
+
+    def fate(name, changed, **options):
+        for setting, value in changed.items():
+            spark.conf.set(setting, value)
+        try:
+            frame = spark.read.options(**options).parquet(str(tmp_path / name))
+            with open_source(frame) as source:
+                return count(source, col("n") >= 0)
+        except DataSourceError as refused:
+            return str(refused).partition(":")[0]
+        finally:
+            for setting in changed:
+                spark.conf.unset(setting)
+
+    first = {"spark.sql.sources.useV1SourceList": v1}
+    old, unreadable = "one day before 15 October 1582", "one unreadable value"
+    assert old in fate("days.parquet", first | {rebase: "EXCEPTION"})
+    assert old in fate("days.parquet", first, **{REBASE: "exception"})
+    assert fate("days.parquet", first | {rebase: "EXCEPTION"}, **{REBASE: "CORRECTED"}) == 2
+    assert fate("days.parquet", first | {rebase: "LEGACY"}) == 2
+    assert fate("numbers.parquet", first | {rebase: "EXCEPTION"}) == 2
+    assert unreadable in fate("numbers.parquet", first | {ignore: "true"})
+    assert unreadable in fate("numbers.parquet", first, ignoreCorruptFiles="true")
+    assert fate("numbers.parquet", first | {ignore: "true"}, ignoreCorruptFiles="false") == 2
+
+
+def test_names_that_are_patterns_are_refused_with_the_setting(spark):
+    frame = spark.createDataFrame([(1, 2.0, 3.0)], "n bigint, `a.c` double, abc double")
+    spark.conf.set("spark.sql.parser.quotedRegexColumnNames", "true")
+    try:
+        with pytest.raises(DataSourceError, match="quotedRegexColumnNames to false"):
+            open_source(frame)
+    finally:
+        spark.conf.unset("spark.sql.parser.quotedRegexColumnNames")

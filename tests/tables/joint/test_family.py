@@ -15,15 +15,15 @@ from tacit.core.space import step_from
 from tacit.errors import UsageError
 from tacit.tables.cell_axis import Axis
 from tacit.tables.joint.cell_counts import CellsPart, RequestedCells, key_of
-from tacit.tables.joint.family import CellCounts, Family, laplace_half_width, laplace_tail_bound
+from tacit.tables.joint.family import CellCounts, Family
 from tacit.tables.joint.statistics import requested_cells
 from tacit.tables.joint.strategy import READINGS, taken
-from tacit.tables.noise import GridNoise
+from tacit.tables.noise import GridNoise, half_width_of_terms, laplace_tail_bound
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
 from tacit.tables.release.release import PlanRunner
-from tacit.tables.statistics.base import Noise
+from tacit.tables.statistics.part import Noise
 from tacit.workload import range_strategies
 from tacit.workload.range_strategies import best_strategy
 
@@ -193,7 +193,7 @@ def test_too_many_bins_are_refused():
         Family((Axis(("x",), edges=tuple(map(Fraction, range(1026)))),), 0, (("ranges", 1),))
 
 
-# Half-widths of sums of Laplace noises: they cover, and are not much too wide.
+# Half-widths of sums of noises: they cover, and are not much too wide.
 
 
 def exact(terms, level):
@@ -202,7 +202,9 @@ def exact(terms, level):
     for law, weight, copies in terms:
         reach = int(60 * law.scale)
         place = np.abs(np.arange(-reach * weight, reach * weight + 1))
-        one = np.where(place % weight == 0, np.exp(-place / weight / law.scale), 0.0)
+        off = place / weight / law.scale
+        off = off if law.kind == "laplace" else off**2 / 2
+        one = np.where(place % weight == 0, np.exp(-off), 0.0)
         for _ in range(copies):
             size = len(masses) + len(one) - 1
             wide = 1 << size.bit_length()
@@ -225,24 +227,25 @@ def exact(terms, level):
         [(1.5, 1, 200)],
     ],
 )
-def test_it_covers_and_is_at_most_a_little_too_wide(shape, level):
-    terms = tuple((GridNoise("laplace", scale, 1.0), weight, n) for scale, weight, n in shape)
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+def test_it_covers_and_is_at_most_a_little_too_wide(shape, level, kind):
+    terms = tuple((GridNoise(kind, scale, 1.0), weight, n) for scale, weight, n in shape)
     deviation = math.sqrt(sum(n * w * w * law.variance for law, w, n in terms))
-    found, least = laplace_half_width(terms, level), exact(terms, level)
+    found, least = half_width_of_terms(terms, level), exact(terms, level)
     # between two whole numbers every half-width is as good as the one below
     assert least <= found <= least + 1 + 0.06 * deviation
 
 
 def test_few_coordinates_are_those_of_one_noise():
     law = GridNoise("laplace", 4.0, 1.0)
-    assert laplace_half_width(((law, 1.0, 1),), 0.95) == law.half_width((1.0,))
-    assert laplace_half_width(((law, 0.0, 9),), 0.95) == laplace_half_width((), 0.95) == 0
+    assert half_width_of_terms(((law, 1.0, 1),), 0.95) == law.half_width((1.0,))
+    assert half_width_of_terms(((law, 0.0, 9),), 0.95) == half_width_of_terms((), 0.95) == 0
 
 
 def test_draws_lie_within():
     law = GridNoise("laplace", 3.0, 1.0)
     noise = np.asarray(tc.noise.discrete_laplace(3, size=4000 * 40)).reshape(4000, 40)
-    inside = np.abs(noise @ np.full(40, 0.3)) <= laplace_half_width(((law, 0.3, 40),), 0.95)
+    inside = np.abs(noise @ np.full(40, 0.3)) <= half_width_of_terms(((law, 0.3, 40),), 0.95)
     assert 0.93 < inside.mean() < 0.98
 
 
@@ -254,7 +257,7 @@ def test_one_reach_is_enough_for_every_sum_and_not_much_more(level, weights):
     law = GridNoise("laplace", 1.0, 1e-9)
     terms = tuple((law, float(weight), 1) for weight in weights)
     deviation = math.sqrt(2 * sum(weight**2 for weight in weights))
-    quantile = laplace_half_width(terms, level) / (1.021 if len(weights) > 3 else 1.002)
+    quantile = half_width_of_terms(terms, level) / (1.021 if len(weights) > 3 else 1.002)
     assert quantile <= laplace_tail_bound(level) * deviation
     if 0.9 < level < 0.99:
         assert laplace_tail_bound(level) * deviation <= 1.13 * quantile

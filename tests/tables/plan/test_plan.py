@@ -47,7 +47,9 @@ def built(monkeypatch):
 
 def test_with_public_keys(built):
     session = tc.Session(PEOPLE, unit=tc.one_row_each, budget=tc.epsilon(1))
-    asked = session.group_by("site", keys=["a", "b"]).agg(n=tc.count(), age=tc.median("age", 0, 99))
+    asked = session.group_by("site", keys=["a", "b"]).agg(
+        n=tc.count(), age=tc.median("age", 0, 999)
+    )
     asked.release(epsilon=1)
     assert len(built) == len(set(built)) > 2
 
@@ -181,6 +183,7 @@ def test_weights_in_lowest_terms_are_the_identity(table, tmp_path):
     assert error == expected.errors["people"][0]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("budget", "price"),
     [
@@ -369,7 +372,7 @@ def test_a_count_is_as_near_as_the_quantile_of_its_noise(target_session):
 def test_intervals_never_grow_with_what_may_be_spent(target_session, kind):
     asked = {label: each for label, (each, _) in TARGETS.items()} | {"y": tc.mean("y", 0, 6)}
     query = target_session.agg(**asked)._query
-    losses = [Fraction(n, 16) for n in (1, 3, 4, 9, 40, 200, 4000)]
+    losses = [Fraction(n, 16) for n in (1, 3, 4, 40, 4000)]
     plans = [Plan(query, Budget(kind, loss)) for loss in losses]
     for each in asked.values():
         halves = [plan.half_width(each, 800, 0.9) for plan in plans]
@@ -741,7 +744,10 @@ def test_categories_are_known_of_all_columns_or_of_none():
 
 
 def test_columns_that_a_join_adds_are_declared_too_and_the_first_stay():
-    more = DECLARED.with_columns({"pay": (Fraction(0), Fraction(9))}, {}, {"pay": {"unit": "euro"}})
+    more = DECLARED.with_columns(
+        {"pay": (Fraction(0), Fraction(9))}, {}, {"pay": {"unit": "euro"}}, {"pay": {"0": "none"}}
+    )
+    assert more.labels["pay"] == {"0": "none"}
     assert more.bounds["pay"] == (0, 9)
     assert more.bounds["age"] == (0, 100)
     assert "pay" not in DECLARED.bounds

@@ -181,7 +181,7 @@ def test_what_is_made_of_a_person_is_noted_too(tmp_path):
 
 def test_times_with_an_offset_are_counted_and_undeclared_ones_are_warned_of(session):
     counter = session.count_over_time(
-        "day", start="2023-12-31 00:00", every="1h", periods=72, epsilon=10**4
+        "day", start="2023-12-31 22:00", every="1h", periods=32, epsilon=10**4
     )
     said = "day is not declared: a cell is read as a time such as 2024-12-31 18:30"
     assert said in str(counter.preview())
@@ -195,7 +195,7 @@ def test_times_with_an_offset_are_counted_and_undeclared_ones_are_warned_of(sess
         answer = counter.update(now="2024-01-03")
     counts = answer.to_pandas().iloc[:, 1].tolist()
     # 00:30 at +01:00 is an hour before midnight in UTC
-    assert [place for place, count in enumerate(counts) if round(count) == 1] == [23, 52]
+    assert [place for place, count in enumerate(counts) if round(count) == 1] == [1, 30]
 
 
 # What a release may spend: amounts, and weights that split a total.

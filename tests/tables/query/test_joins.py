@@ -79,11 +79,12 @@ def test_a_join_is_its_definition_and_a_person_is_its_own_rows(how: str, most: i
         key = tuple(map(frozenset, world))
         if key in of:
             continue
-        connection.execute("delete from visits; delete from patients")
+        statements = ["delete from visits; delete from patients"]
         for name, rows in (("visits", visits), ("patients", patients)):
             if rows:
                 values = ", ".join(f"({', '.join(map(written, row))})" for row in rows)
-                connection.execute(f"insert into {name} values {values}")
+                statements.append(f"insert into {name} values {values}")
+        connection.execute("; ".join(statements))
         found = Counter(source.engine.rows(f"select * from {made.relation} as r"))
         of[key] = found
         assert found == by_definition(visits, patients, how, most)
@@ -148,15 +149,15 @@ def test_kinds_decide_whether_people_are_the_same(dialect: Any) -> None:
     columns = Schema([Column(kind, kind, name) for kind, name in declared.items()])
     for one, other in itertools.product(columns, repeat=2):
         if one == other:
-            left, right = person_pair(columns, one, columns, other, dialect)
+            left, right = person_pair(columns, columns, [(one, other)], dialect)
             assert left == right
             continue
         with pytest.raises(UsageError, match="people are the same in two tables only where"):
-            person_pair(columns, one, columns, other, dialect)
+            person_pair(columns, columns, [(one, other)], dialect)
     narrow = Schema([Column("decimal", "decimal", "DECIMAL(9,3)"), Column("text", "text", "UUID")])
     for name in narrow:
         with pytest.raises(UsageError, match="people are the same"):
-            person_pair(columns, name, narrow, name, dialect)
+            person_pair(columns, narrow, [(name, name)], dialect)
 
 
 @pytest.mark.parametrize(
@@ -286,17 +287,9 @@ def asked_of(source: Source, change: Any, name: str, grouped: bool, others: int)
 # The rows of a public table: what is read of it is what is joined, by unique keys.
 
 
-def public_rows_put(connection: Any, name: str, types: Sequence[str], rows: Iterable[Row]) -> None:
-    listed = ", ".join(f"({', '.join(map(written, row))})" for row in rows)
-    columns = ", ".join(types)
-    connection.execute(f"create or replace table {name} ({columns})")
-    if listed:
-        connection.execute(f"insert into {name} values {listed}")
-
-
 def open_public(rows: Iterable[Row], types: Sequence[str]) -> Source:
     connection = duckdb.connect()
-    public_rows_put(connection, "sites", types, rows)
+    put(connection, "sites", types, rows)
     return open_source(connection, "sites")
 
 
@@ -319,7 +312,7 @@ def test_what_is_read_of_a_public_table_is_what_is_joined() -> None:
     other = read_public(open_public(SITES[:1], TYPES), "sites", ("site",), ("integer",))
     assert other.digest != sites.digest
     connection = duckdb.connect()
-    public_rows_put(connection, "visits", ("place integer",), [(1,), (1,), (2,), (3,), (None,)])
+    put(connection, "visits", ("place integer",), [(1,), (1,), (2,), (3,), (None,)])
     source = open_source(connection, "visits")
     join = Join(
         "sites",
@@ -341,7 +334,7 @@ def test_what_is_read_of_a_public_table_is_what_is_joined() -> None:
 def test_an_empty_public_table_joins_nothing(rows: list[Row]) -> None:
     sites = read_public(open_public(rows, TYPES), "sites", ("site",), ("integer",))
     connection = duckdb.connect()
-    public_rows_put(connection, "visits", ("place integer",), [(1,)])
+    put(connection, "visits", ("place integer",), [(1,)])
     source = open_source(connection, "visits")
     columns = tuple((name, name, kind) for name, _, kind in sites.columns)
     join = Join("sites", "left", (("place", "site"),), columns, sites.digest)
@@ -393,7 +386,7 @@ def test_undeclared_cells_of_a_public_table_are_read_as_in_python(
 ) -> None:
     connection = duckdb.connect()
     listed = list(enumerate(ODD_CELLS))
-    public_rows_put(connection, "sites", ("site integer", "k varchar"), listed)
+    put(connection, "sites", ("site integer", "k varchar"), listed)
     plain = open_source(connection, "sites")
     schema = Schema([plain.schema["site"], Column("k", "undeclared", "VARCHAR")])
     public = read_public(

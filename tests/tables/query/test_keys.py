@@ -6,6 +6,7 @@ import datetime
 import itertools
 import math
 import os
+import uuid
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -353,21 +354,22 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("declared", NUMBERS)
-def test_a_listed_whole_number_is_compared_exactly_with_doubles_and_decimals(
-    engine, declared, request
-):
-    values, keys = NUMBERS[declared], [0, 1, 2, -3, 2**53, 7, None]
-    rows = [{"x": value} for value in values]
-    if engine == "duckdb" and declared == "double":
-        rows += [{"x": value} for value in (float("inf"), float("-inf"), float("nan"))]
-    held = [None if v["x"] is None or v["x"] != v["x"] else whole_key(v["x"]) for v in rows]
-    with ENGINES[engine](request)(rows, {"x": declared}) as source:
-        assert source.columns["x"] in ("float", "decimal")
-        found = IntegerQuery(source, OneRowEach(), by={"x": col("x")}, keys=keys).run([Rows()])
-        assert found.of(Rows()).tolist() == [held.count(key) for key in keys]
-        with pytest.raises(UsageError, match=r"keys=\[1, 2, 3\].*cast\(int\)"):
-            IntegerQuery(source, OneRowEach(), by={"x": col("x")})
+def test_a_listed_whole_number_is_compared_exactly_with_doubles_and_decimals(engine, request):
+    keys, columns = [0, 1, 2, -3, 2**53, 7, None], dict(NUMBERS)
+    if engine == "duckdb":
+        columns["double"] = [*NUMBERS["double"], float("inf"), float("-inf"), float("nan")]
+    names = {f"x{i}": declared for i, declared in enumerate(columns)}
+    rows = [dict(zip(names, row, strict=True)) for row in itertools.zip_longest(*columns.values())]
+    with ENGINES[engine](request)(rows, names) as source:
+        for name, declared in names.items():
+            values = [row[name] for row in rows]
+            held = [None if v is None or v != v else whole_key(v) for v in values]
+            assert source.columns[name] in ("float", "decimal")
+            query = IntegerQuery(source, OneRowEach(), by={"x": col(name)}, keys=keys)
+            found = query.run([Rows()]).of(Rows()).tolist()
+            assert found == [held.count(key) for key in keys], declared
+            with pytest.raises(UsageError, match=r"keys=\[1, 2, 3\].*cast\(int\)"):
+                IntegerQuery(source, OneRowEach(), by={"x": col(name)})
 
 
 def test_keys_of_numbers_are_whole_and_the_message_says_what_to_do():
@@ -394,3 +396,62 @@ def test_keys_of_numbers_are_whole_and_the_message_says_what_to_do():
     plan = session.plan([session.group_by("code", keys=[1, 2]).agg(tc.count())])
     (answer,) = plan.release(epsilon=1000)
     assert answer.to_pandas()["count"].tolist() == [1, 2]
+
+
+# A UUID is one value, however it is written.
+
+
+ONE, TWO = "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a12"
+WRITTEN = [ONE, ONE.upper(), "{" + ONE.upper() + "}", ONE.replace("-", ""), uuid.UUID(ONE)]
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "postgresql"])
+def test_a_uuid_is_one_value_however_it_is_written(engine: str, request: Any) -> None:
+    rows = [{"u": value, "t": ONE.upper()} for value in (ONE, ONE, TWO, None)]
+    with ENGINES[engine](request)(rows, {"u": "uuid", "t": "varchar"}) as source:
+        session = tc.Session(source, tc.one_row_each, tc.epsilon(10**12), tc.in_memory, name="t")
+
+        def counts(question: Any, tag: str) -> list[int]:
+            answer = question.agg(n=tc.count()).release(epsilon=10**6, tag=tag)
+            return [round(value) for value in answer.column("n")["value"]]
+
+        described = set()
+        for number, key in enumerate(WRITTEN):
+            tag = str(number)
+            grouped = session.group_by("u", keys=[key, TWO.upper(), None])
+            assert counts(grouped, tag) == [2, 1, 1]
+            described.add(str(grouped.described()["keys"]))
+            if isinstance(key, str):
+                u, alias = tc.col("u"), session.with_columns(v=tc.col("u"))
+                assert counts(session.filter(u == key), tag) == [2]
+                assert counts(session.filter(~(u != key) | u.is_in(["x", key])), tag) == [3]
+                assert counts(alias.filter(tc.col("v") == key), tag) == [2]
+                most = session.agg(m=tc.top_k("u", 1, [TWO, key])).release(epsilon=10**6, tag=tag)
+                assert most.column("m")["value"] == [[None, 2]]
+                planned = session.plan([grouped.agg(n=tc.count()), session.agg(n=tc.count())])
+                first = planned.release(epsilon=10**6, tag=tag)[0]
+                assert [round(value) for value in first.column("n")["value"]] == [2, 1, 1]
+        assert len(described) == 1
+        assert counts(session.filter(tc.col("t") == ONE), "text") == [0]  # text is as it is
+        spec = {**session.group_by("u", keys=[ONE]).agg(n=tc.count()).described()}
+        again = session.described({**spec, "keys": [[ONE.upper()]]})
+        assert again.described() == spec
+        with pytest.raises(UsageError, match="one UUID, written in two ways"):
+            session.group_by("u", keys=[ONE, ONE.upper()])
+
+
+def test_a_public_table_names_a_uuid_in_capitals(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "c.duckdb")) as connection:
+        connection.execute("create table visits (site uuid)")
+        connection.execute(f"insert into visits values ('{ONE}'), ('{ONE}'), ('{TWO}')")
+    (tmp_path / "sites.csv").write_text(f"id,region\n{ONE.upper()},a\n{{{TWO}}},b\n")
+    (tmp_path / "c.toml").write_text(
+        'name = "c"\nunit = "row"\nbudget = { epsilon = 10000000 }\n[tables.visits]\n'
+        'path = "c.duckdb"\ntable = "visits"\n'
+        '[tables.sites]\npath = "sites.csv"\npublic = true\nkey = "id"\n'
+    )
+    with tc.open(tmp_path / "c.toml") as session:
+        question = session.join("sites", on={"site": "id"}).group_by("region", keys=["a", "b"])
+        with pytest.warns(tc.errors.WeakGuaranteeWarning):
+            answer = question.agg(n=tc.count()).release(epsilon=10**6)
+        assert [round(value) for value in answer.column("n")["value"]] == [2, 1]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
+from scipy import special
 
 from tacit import noise
 from tacit.expressions.grid import Grid
-from tacit.tables.statistics.base import Noise
 from tacit.tables.statistics.covariance_and_regression import ProductsPart
 from tacit.tables.statistics.moments import MomentsPart
+from tacit.tables.statistics.part import Noise
 
 LEVEL = 0.95
 CHANCE = 1e-7
@@ -22,7 +24,8 @@ CHANCE = 1e-7
 
 def enough(runs: int, level: float = LEVEL) -> int:
     """The fewest hits in ``runs`` that a true coverage of ``level`` gives, but for bad luck."""
-    return int(binom.ppf(CHANCE, runs, level))
+    hits = math.ceil(special.bdtrik(CHANCE, runs, level))  # scipy.stats takes seconds to load
+    return hits - (special.bdtr(hits - 1, runs, level) >= CHANCE)
 
 
 def noisy(part: MomentsPart, exact: Any, spent: Noise, runs: int) -> np.ndarray:
@@ -84,6 +87,7 @@ PRODUCT_NOISES = {
 }
 
 
+@lru_cache(maxsize=4)
 def shapes(size: int, columns: int) -> dict[str, np.ndarray]:
     """Rows in [-1, 1]^columns of several shapes: alike, related, one constant, on two corners."""
     source = np.random.default_rng(7)

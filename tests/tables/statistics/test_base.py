@@ -28,19 +28,11 @@ from tacit.tables.noise import GridNoise
 from tacit.tables.open_source import open_source
 from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Distinct
-from tacit.tables.statistics.base import (
-    MOST_BINS,
-    MOST_ROWS,
-    ROWS,
-    Method,
-    Noise,
-    read_method,
-    register_statistic,
-    statistic_named,
-    statistics,
-)
+from tacit.tables.statistics.base import register_statistic, statistic_named, statistics
 from tacit.tables.statistics.counts import CountDistinctPart
+from tacit.tables.statistics.method import MOST_BINS, MOST_ROWS, ROWS, Method, read_method
 from tacit.tables.statistics.moments import MomentsPart, NoisyMoments
+from tacit.tables.statistics.part import Noise
 
 
 def test_an_aggregate_without_a_column_is_a_step():

@@ -27,8 +27,8 @@ from tacit.expressions.grid import Grid
 from tacit.mechanisms.private_quantile import error_in_cost, quantile_costs
 from tacit.tables.plan.plan import Plan
 from tacit.tables.release.release import PlanRunner
-from tacit.tables.statistics.base import LEVEL, Noise
 from tacit.tables.statistics.histogram import BoundsPart
+from tacit.tables.statistics.part import LEVEL, Noise
 from tacit.tables.statistics.quantile_choice import (
     ChooseQuantile,
     QuantileCosts,
@@ -465,6 +465,7 @@ def people() -> pd.DataFrame:
     )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("budget", [tc.epsilon(50), tc.rho(50)], ids=str)
 def test_a_table_is_asked(people, budget):
     spent = {"epsilon": 5} if budget == tc.epsilon(50) else {"rho": 5}

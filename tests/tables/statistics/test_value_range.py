@@ -16,7 +16,7 @@ from tables.statistics.released import enough
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
 from tacit.tables.release.release import PlanRunner
-from tacit.tables.statistics.base import Noise
+from tacit.tables.statistics.part import Noise
 from tacit.tables.statistics.value_range import ValueRangePart
 from tacit.tables.steps import Answers, BoundContributions, table_space
 

@@ -10,7 +10,9 @@ import pytest
 
 import tacit as tc
 from support.servers.left_out import if_installed
+from support.threads import at_once
 from tacit.errors import DataSourceError, LedgerError
+from tacit.tables.engines.duckdb.engine import IdleInstances
 from tacit.tables.open_source import open_source
 from tacit.tables.release.opened_table import OpenedTable
 
@@ -155,6 +157,7 @@ def test_a_table_with_other_columns_is_another_data_set(tmp_path):
 def test_a_refresh_leaves_nothing_behind(tmp_path, monkeypatch):
     """Neither a folder of the engine's nor a table in the engine that somebody opened."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "spill"))
+    monkeypatch.setattr("tacit.tables.engines.duckdb.engine.idle", IdleInstances(0))
     (tmp_path / "spill").mkdir()
     table = Csv(tmp_path)
     table.add(0, 10)
@@ -316,11 +319,7 @@ def test_many_hosts_publish_one_history(table):
             except Exception as error:  # told in the test's own thread
                 failed.append(error)
 
-        threads = [threading.Thread(target=host, args=(i,)) for i in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        at_once(host, range(3))
         assert failed == []
         longest = max(found.values(), key=len)
         assert all(longest[: len(totals)] == totals for totals in found.values())

@@ -10,6 +10,7 @@ import secrets
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, ClassVar
 
@@ -245,6 +246,10 @@ class System:
         """Return a number with noise: kind is laplace or gaussian."""
         raise NotOfferedError(f"{kind} noise on a number")
 
+    def selected(self, rate: float, rows: int) -> int:
+        """Return how many of so many rows a Poisson sample of a rate selects."""
+        raise NotOfferedError("Poisson samples")
+
     def noise_costs(self, count: int) -> Sequence[tuple[float, float]]:
         """Return the size of so many draws of noise with what each cost: time, or steps."""
         raise NotOfferedError("single draws of noise")
@@ -287,7 +292,6 @@ class TacitSystem(System):
     """A part of Tacit."""
 
     def version(self) -> str:
-        """Return the version of Tacit."""
         return tacit.__version__
 
 
@@ -298,11 +302,9 @@ class InstalledLibrary(System):
     modules: ClassVar[tuple[str, ...]] = ()  # the modules that its adapter uses
 
     def version(self) -> str:
-        """Return the version that is installed."""
         return version(self.distribution)
 
     def refuse_unready(self) -> None:
-        """Import what the adapter uses."""
         try:
             self.version()
             for module in self.modules:
@@ -315,12 +317,10 @@ class InstalledLibrary(System):
             ) from None
 
     def seeded(self, seed: int) -> Sequence[float]:
-        """Seed Python's and numpy's generators, and draw noise."""
         seed_everything(seed)
         return self._drawn()
 
     def forked(self) -> tuple[Sequence[float], Sequence[float]]:
-        """Draw noise in two forked processes, after a first draw in this one."""
         self._drawn()
         return forked_numbers(self._drawn)
 
@@ -412,6 +412,29 @@ def case(
         return program
 
     return add
+
+
+def cases(
+    attack: str, question: str, source: str, forms: Mapping[str, Sequence[Any]]
+) -> Callable[[Callable[..., CaseOutcome]], Callable[..., CaseOutcome]]:
+    """Decorate the program of several cases: it takes what each form lists after the system."""
+
+    def add(program: Callable[..., CaseOutcome]) -> Callable[..., CaseOutcome]:
+        for name, given in forms.items():
+            case(attack, name, question, source)(_of_form(program, given))
+        return program
+
+    return add
+
+
+def _of_form(
+    program: Callable[..., CaseOutcome], given: Sequence[Any]
+) -> Callable[[System], CaseOutcome]:
+    @wraps(program)
+    def run(system: System) -> CaseOutcome:
+        return program(system, *given)
+
+    return run
 
 
 def all_cases() -> tuple[Case, ...]:

@@ -127,7 +127,7 @@ def count_over_time(
 def _job(source: SourceOptions, options: TimeOptions, budget: BudgetOptions) -> ReleaseRun:
     from tacit.accounting.budget import read_loss
     from tacit.accounting.open_ledger import has_ledger
-    from tacit.cli.release.job import ReleaseRun, default_ledger, table_of, unit_of
+    from tacit.cli.release.job import ReleaseRun, default_ledger, table_of, unit_in
 
     table = table_of(source, "count-over-time")
     total = read_loss(budget.budget_epsilon, budget.budget_delta, budget.budget_rho, "--budget-")
@@ -135,7 +135,7 @@ def _job(source: SourceOptions, options: TimeOptions, budget: BudgetOptions) -> 
     declared = table.declared
     if total is None and not declared and not has_ledger(budget.ledger or default_ledger(table)):
         total = price  # a ledger that starts with this count, and is for nothing else
-    protects = unit_of(source.person, source.rows, source.groups, source.one_row_each)
+    protects = unit_in(source)
     return ReleaseRun(table, protects, total, budget.ledger, ())
 
 

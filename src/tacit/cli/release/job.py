@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,11 +19,10 @@ from tacit.accounting.ledger_postgres import shown
 from tacit.accounting.open_ledger import has_ledger, in_memory
 from tacit.arithmetic.exact import show
 from tacit.cli.shared.ends import in_flags
-from tacit.cli.shared.flag_values import csv_of
-from tacit.cli.shared.options import RemoteOptions, TableOptions, amounts
+from tacit.cli.shared.flag_values import column_names, csv_of
+from tacit.cli.shared.options import RemoteOptions, SourceOptions, TableOptions, amounts
 from tacit.cli.shared.output import note, print_table, warnings_as_notes, working
-from tacit.client.connection import connect
-from tacit.client.remote_session import RemoteTable
+from tacit.client.connection import RemoteTable, connect
 from tacit.errors import BudgetError, DataSourceWarning, UsageError, WeakGuaranteeWarning
 from tacit.report.odds import weak_guarantee
 from tacit.report.text import budget_words, unit_words
@@ -202,10 +201,19 @@ def table_of(source: TableOptions, command: str, server: RemoteOptions | None = 
     )
 
 
-def unit_of(
-    person: str | None, rows: int | None, groups: int | None, one_row: bool = False
-) -> OneRowEach | PersonUnit | None:
+def unit_in(source: SourceOptions) -> OneRowEach | PersonUnit | None:
     """Return the unit of privacy of the flags, or None."""
+    person = None if source.person is None else column_names(source.person)
+    return unit_of(person, source.rows, source.groups, source.one_row_each)
+
+
+def unit_of(
+    person: str | Sequence[str] | None,
+    rows: int | None,
+    groups: int | None,
+    one_row: bool = False,
+) -> OneRowEach | PersonUnit | None:
+    """Return the unit of privacy that is specified, or None."""
     if one_row:
         if person is not None or rows is not None or groups is not None:
             raise UsageError(
@@ -218,8 +226,9 @@ def unit_of(
             raise UsageError("--rows and --groups limit a person: name the column with --person")
         return None
     if rows is None:
+        named = person if isinstance(person, str) else " and ".join(map(str, person))
         raise UsageError(
-            f"say how many rows per {person} count at most: --rows 5. More rows mean more noise; "
+            f"say how many rows per {named} count at most: --rows 5. More rows mean more noise; "
             "the rows of people who have more are down-weighted"
         )
     return unit(person, rows, groups)

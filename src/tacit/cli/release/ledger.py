@@ -44,7 +44,7 @@ def create(source: SourceOptions, begin: BudgetOptions) -> None:
     from tacit.accounting.budget import read_loss
     from tacit.accounting.ledger_postgres import shown
     from tacit.accounting.open_ledger import in_memory
-    from tacit.cli.release.job import default_ledger, open_table, require_unit, table_of, unit_of
+    from tacit.cli.release.job import default_ledger, open_table, require_unit, table_of, unit_in
     from tacit.report.text import budget_words
     from tacit.tables import Session
 
@@ -52,7 +52,7 @@ def create(source: SourceOptions, begin: BudgetOptions) -> None:
     budget = read_loss(begin.budget_epsilon, begin.budget_delta, begin.budget_rho, "--budget-")
     if budget is None:
         raise UsageError("give the budget of all releases together: --budget-epsilon 1")
-    protects = require_unit(unit_of(source.person, source.rows, source.groups, source.one_row_each))
+    protects = require_unit(unit_in(source))
     path = begin.ledger or default_ledger(table)
     with (
         working("opening the table"),

@@ -119,11 +119,14 @@ def _job(plan: Mapping[str, Any], folder: Path) -> ReleaseRun:
         )
     known_fields(plan, _FIELDS["the plan"], "the plan")
     source = _part(plan, "source")
+    read, codebook = csv_of_plan(source), text_of(source, "codebook", "[source]")
+    if codebook is not None:
+        read["codebook"] = _path(codebook, folder)
     table = RunTable(
         _path(text_of(source, "path", "[source]", required=True), folder),
         text_of(source, "table", "[source]"),
         text_of(source, "name", "[source]"),
-        csv_of_plan(source),
+        read,
         text_of(source, "memory_limit", "[source]"),
         source.get("threads"),
     )
@@ -155,7 +158,10 @@ def _unit(plan: Mapping[str, Any]) -> OneRowEach | PersonUnit | None:
             'unit is "row", where every row is another person, or [unit] with person and rows'
         )
     unit = _part(plan, "unit")
-    return unit_of(text_of(unit, "person", "[unit]"), unit.get("rows"), unit.get("groups"))
+    person = unit.get("person")
+    if not isinstance(person, list):
+        person = text_of(unit, "person", "[unit]")
+    return unit_of(person, unit.get("rows"), unit.get("groups"))
 
 
 def _request(question: Any, folder: Path, source: str) -> QuestionRequest:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tacit.cli.release.job import ReleaseRun, RunTable
     from tacit.tables import Answer, Session
     from tacit.tables.question_formats import QuestionRequest
-    from tacit.tables.statistics.base import Options
+    from tacit.tables.statistics.method import Options
 
 # ``tacit release``, and the parts that ``tacit preview`` shares.
 
@@ -174,7 +174,7 @@ def priced_job(
 ) -> ReleaseRun:
     """Return the job of one question to a table."""
     from tacit.accounting.budget import read_loss
-    from tacit.cli.release.job import ReleaseRun, unit_of
+    from tacit.cli.release.job import ReleaseRun, unit_in
     from tacit.cli.shared.flag_values import amount
     from tacit.tables.question_formats import QuestionRequest
 
@@ -191,7 +191,7 @@ def priced_job(
     )
     total = read_loss(budget.budget_epsilon, budget.budget_delta, budget.budget_rho, "--budget-")
     request.loss("--")
-    protects = unit_of(source.person, source.rows, source.groups, source.one_row_each)
+    protects = unit_in(source)
     return ReleaseRun(
         table, protects, total, budget.ledger, (request,), bool(output and output.yes)
     )

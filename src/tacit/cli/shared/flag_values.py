@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import datetime
+import itertools
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from tacit.arithmetic.exact import Number, as_fraction
@@ -16,15 +17,17 @@ from tacit.cli.shared.options import TableOptions, example, flag_of, form
 from tacit.errors import UsageError, did_you_mean
 from tacit.expressions.expression import Expression, col
 from tacit.expressions.schema import Schema
-from tacit.tables.missing_codes import ReadOptions
+from tacit.tables.missing_codes import ReadOptions, codes_in
 from tacit.tables.plan.query import LABELS
-from tacit.tables.statistics.base import Options, TableStatistic, statistics
+from tacit.tables.statistics.base import TableStatistic, statistics
+from tacit.tables.statistics.method import Options
 
 # What a flag or a field of a plan spells: statistics, keys, ranges, kinds of columns.
 
 
 BOUNDS = ("lower", "upper")
 _MAX_KEYS = 100_000
+_NAME = re.compile(r' *"([^"]*,[^"]*)"(?=,|$)|([^,]*)')
 _RANGES = r"[-0-9 ,]*[0-9] *\.\.[-0-9 ,.]*"
 
 
@@ -136,6 +139,9 @@ def _of_columns(of: type[TableStatistic], text: str, declared: bool) -> TableSta
     names: list[str] = []
     bounds: dict[str, tuple[Number, Number]] = {}
     for part in text.split(","):
+        if part in of.bare.values() and names:
+            names.append(part)
+            continue
         name, *ends = part.rsplit(":", 2) if part.count(":") > 1 or not declared else [part]
         if len(ends) not in (0, 2) or not all(each.strip() for each in (name, *ends)):
             raise _malformed(of, text)
@@ -209,13 +215,18 @@ def integer_range(text: str, name: str) -> list[int]:
 def column_names(texts: Sequence[str]) -> tuple[str, ...]:
     """Return columns that commas part; a space before the first one is part of its name.
 
-    >>> column_names(["site, year", " Ward"])
-    ('site', 'year', ' Ward')
+    In quotes a name may have a comma; quotes around other names are part of them.
+
+    >>> column_names(["site, year", " Ward", 'id, "last, first"'])
+    ('site', 'year', ' Ward', 'id', 'last, first')
     """
     names = []
     for text in texts:
-        first, *more = text.split(",")
-        names += [first, *(name.lstrip() for name in more)]
+        place = 0
+        while place <= len(text):
+            part: Any = _NAME.match(text, place)
+            names.append(part[1] or (part[2].lstrip() if place else part[2]))
+            place = part.end() + 1
     return tuple(names)
 
 
@@ -378,13 +389,6 @@ def _key_rows(path: str, by: Sequence[str], source: str) -> list[list[str]]:
 # Options of the reading of a table, from flags and the [source] of a plan.
 
 
-_NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?"
-_CODE = re.compile(
-    rf' *(?:"(?P<text>(?:[^"]|"")*)"|(?P<low>{_NUMBER})\.\.(?P<high>{_NUMBER})'
-    rf'|(?P<number>{_NUMBER})|(?P<word>[^",][^,]*?)) *(?:,|$)'
-)
-
-
 def codes_by_column(texts: Sequence[str]) -> dict[str, list[Any]] | None:
     """Return the codes that ``column=code,...`` texts declare as missing.
 
@@ -396,27 +400,35 @@ def codes_by_column(texts: Sequence[str]) -> dict[str, list[Any]] | None:
         column, sign, listed = text.partition("=")
         if not sign or not column.strip() or not listed.strip():
             raise UsageError(f"--missing {text} is incomplete: write --missing age=98,99")
-        place = 0
-        while place < len(listed):
-            match = _CODE.match(listed, place)
-            if match is None:
-                raise UsageError(f"--missing {text}: a quote is not closed, or text is behind it")
-            codes.setdefault(column.strip(), []).append(_code(match))
-            place = match.end()
+        try:
+            codes.setdefault(column.strip(), []).extend(codes_in(listed))
+        except UsageError as error:
+            raise UsageError(f"--missing {text}: {error}") from None
     return codes or None
 
 
-def _code(match: re.Match[str]) -> Any:
-    if match["low"] is not None:
-        return [_plain(match["low"]), _plain(match["high"])]
-    if match["number"] is not None:
-        return _plain(match["number"])
-    return match["word"] if match["text"] is None else match["text"].replace('""', '"')
-
-
-def _plain(number: str) -> int | Decimal:
-    value = Decimal(number)
-    return int(value) if value == value.to_integral_value() else value
+def layout_in(path: str) -> list[dict[str, Any]]:
+    """Return the layout that a CSV file lists: a column in each line."""
+    try:
+        with open(Path(path).expanduser(), encoding="utf-8-sig", newline="") as file:
+            lines = list(itertools.islice(csv.DictReader(file, skipinitialspace=True), 10_001))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        failure = getattr(error, "strerror", None) or "it is not CSV in UTF-8"
+        raise UsageError(f"--layout {path} cannot be read: {failure}") from None
+    columns = []
+    for number, line in enumerate(lines, 2):
+        if None in line or None in line.values():
+            raise UsageError(f"--layout {path}: line {number} has other fields than the first")
+        fields: dict[str, Any] = {k.strip(): v.strip() for k, v in line.items() if v.strip()}
+        if "type" in fields:
+            fields["kind"] = fields.pop("type")
+        for name in ("start", "width", "end", "decimals"):
+            if name in fields:
+                if not re.fullmatch("[0-9]{1,9}", fields[name]):
+                    raise UsageError(f"--layout {path}: {name} of line {number} is a whole number")
+                fields[name] = int(fields[name])
+        columns.append(fields)
+    return columns
 
 
 def csv_of(source: TableOptions) -> ReadOptions:
@@ -438,6 +450,11 @@ def csv_of(source: TableOptions) -> ReadOptions:
         "thousands": source.thousands,
         "skip": source.skip,
         "comment": source.comment,
+        "version": source.version,
+        "snapshot": source.snapshot,
+        "layout": None if source.layout is None else layout_in(source.layout),
+        "positions": source.positions,
+        "codebook": source.codebook,
         "missing": codes_by_column(source.codes or ()),
     }
     return _given_fields(fields)

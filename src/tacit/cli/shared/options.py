@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
 
 import typer
@@ -162,6 +162,22 @@ class TableOptions:
     comment: Text = _table(
         "The sign at the start of a line of a CSV file that is not a row; none by default.", "SIGN"
     )
+    version: int | None = _table("The version of a table of Delta; the latest by default.", "N")
+    snapshot: Text = _table(
+        "The id of the snapshot of a table of Iceberg; the latest by default.", "ID"
+    )
+    layout: Text = _table(
+        "A CSV file with the columns of a file of fixed width: name, start, width or end, and "
+        "kind and decimals where they are known.",
+        "FILE",
+    )
+    positions: Text = _table(
+        "What the positions of --layout count: characters, or bytes.", "characters|bytes"
+    )
+    codebook: Text = _table(
+        "A codebook of the table: DDI (.xml), or Table Schema, data package or CSVW (.json).",
+        "FILE",
+    )
     codes: Texts = _table(
         "Codes of a column that are missing values, such as age=98,99 or income=-9..-1 or "
         "answer=refused. May be given several times.",
@@ -176,7 +192,11 @@ class TableOptions:
 class SourceOptions(TableOptions):
     """A table, and the people of its rows."""
 
-    person: Text = _unit("The column that identifies the person of a row.", "COL")
+    person: Texts = _unit(
+        "The column that identifies the person of a row; or several, which do so together. A "
+        "name with a comma has quotes around it: '\"last, first\"'.",
+        "COL,...",
+    )
     rows: int | None = _unit("At most N rows per person count.", "N")
     groups: int | None = _unit("A person counts as present in at most N groups.", "N")
     one_row_each: bool = _unit("Instead: every row is another person.", default=False)
@@ -331,6 +351,7 @@ _FIELDS: dict[str, tuple[str, str, str]] = {
     "keys": ("key,key,...", "KEY,KEY,...", "18,40,65,99"),
     "x": ("x:lower:upper", "X:LOW:HIGH", "age:0:100"),
     "y": ("y:lower:upper", "Y:LOW:HIGH", "pay:0:1000"),
+    "weight": ("weight:lower:upper", "WEIGHT:LOW:HIGH", "pay:0:1000"),
 }
 
 
@@ -404,8 +425,9 @@ class AskingGroup(TyperGroup):
         return name, command, rest
 
     @classmethod
+    @cache
     def full_command(cls, name: str) -> Any:
-        """Return one of the commands with all of its flags."""
+        """Return one of the commands with all of its flags, made once per process."""
         alone = typer.Typer(
             add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich"
         )

@@ -233,7 +233,6 @@ class LaplaceShift(ShiftedLoss):
 
     @property
     def law(self) -> noise.DiscreteLaplace:
-        """The distribution of the noise."""
         return noise.DiscreteLaplace(self.scale)
 
     def loss(self, x: int) -> Fraction:
@@ -241,7 +240,6 @@ class LaplaceShift(ShiftedLoss):
         return (abs(x + self.shift) - abs(x)) / self.scale
 
     def first(self, loss: Fraction) -> int | None:
-        """Return the first outcome whose loss is above this, or None where there is none."""
         if loss >= self.max_divergence():
             return None
         # the loss is (2 x + s) / scale for x between -s and 0
@@ -265,7 +263,6 @@ class LaplaceShift(ShiftedLoss):
         return rho
 
     def renyi(self, alpha: Fraction) -> Enclosure:
-        """Enclose the Renyi divergence of an order above one."""
         return renyi_of_laplace(self.scale, self.shift, alpha)
 
     def _atoms(self) -> list[Atom]:
@@ -282,7 +279,6 @@ class LaplaceShift(ShiftedLoss):
         return LossGrid(Loss.of(2 / self.scale), Loss.of(self.shift / self.scale))
 
     def spread(self) -> tuple[float, float]:
-        """Return the approximate standard deviation of the losses, and their largest size."""
         largest = float(self.shift / self.scale)
         return min(largest, 2.0), largest
 
@@ -306,7 +302,6 @@ class GaussianShift(ShiftedLoss):
 
     @property
     def law(self) -> noise.DiscreteGaussian:
-        """The distribution of the noise."""
         return noise.DiscreteGaussian(self.scale)
 
     def loss(self, x: int) -> Fraction:
@@ -328,7 +323,6 @@ class GaussianShift(ShiftedLoss):
         return Fraction(self.shift**2) / (2 * self.scale**2)
 
     def renyi(self, alpha: Fraction) -> Enclosure:
-        """Enclose the Renyi divergence of an order above one."""
         return renyi_of_gaussian(self.scale, self.shift, alpha)
 
     def _lattice(self) -> LossGrid:
@@ -392,9 +386,6 @@ def _root(square: Fraction) -> Fraction | None:
     top, bottom = math.isqrt(square.numerator), math.isqrt(square.denominator)
     exact = top * top == square.numerator and bottom * bottom == square.denominator
     return Fraction(top, bottom) if exact else None
-
-
-# Two output distributions side by side: both listed, or one kind of noise in two places.
 
 
 def listed_pair(p: Any, q: Any) -> tuple[Mapping[Any, Any], Mapping[Any, Any]] | None:

@@ -174,9 +174,6 @@ def _gcd(values: list[Fraction]) -> Fraction:
     return Fraction(math.gcd(*(int(value * common) for value in values)), common)
 
 
-# Privacy losses of the worse direction, and privacy losses that are a bound alone.
-
-
 @dataclass(frozen=True)
 class BothWays(PrivacyLoss):
     """The privacy losses of a pair in both directions: each answer is that of the worse one.
@@ -193,18 +190,15 @@ class BothWays(PrivacyLoss):
     backward: PrivacyLoss
 
     def delta(self, epsilon: Number) -> Enclosure:
-        """Enclose the least delta at ``epsilon`` that serves both directions."""
         worst = largest(self.forward.delta(epsilon), self.backward.delta(epsilon))
         assert isinstance(worst, Enclosure)
         return worst
 
     def deltas(self, epsilons: Sequence[Fraction]) -> list[Enclosure]:
-        """Enclose the least delta at each epsilon that serves both directions."""
         ways = zip(self.forward.deltas(epsilons), self.backward.deltas(epsilons), strict=True)
         return [Enclosure(max(a.lower, b.lower), max(a.upper, b.upper)) for a, b in ways]
 
     def epsilon(self, delta: Number) -> Enclosure | float:
-        """Enclose the least epsilon at ``delta`` that serves both directions."""
         return largest(self.forward.epsilon(delta), self.backward.epsilon(delta))
 
     def directions(self) -> tuple[PrivacyLoss, PrivacyLoss]:
@@ -212,16 +206,13 @@ class BothWays(PrivacyLoss):
         return self.forward, self.backward
 
     def compose(self, other: PrivacyLoss) -> BothWays:
-        """Return the losses of two releases together, direction by direction."""
         ways = other.directions()
         return BothWays(self.forward.compose(ways[0]), self.backward.compose(ways[1]))
 
     def after(self, first: PrivacyLoss) -> BothWays:
-        """Return the losses of two releases together, direction by direction."""
         return BothWays(*first.directions()).compose(self)
 
     def self_compose(self, times: int) -> BothWays:
-        """Return the losses of ``times`` such releases together, direction by direction."""
         return BothWays(self.forward.self_compose(times), self.backward.self_compose(times))
 
 
@@ -248,19 +239,16 @@ class Dominating(PrivacyLoss):
     below: tuple[PrivacyLoss, ...] = field(default=(), kw_only=True)
 
     def delta(self, epsilon: Number) -> Enclosure:
-        """Enclose the least delta at ``epsilon`` between that of a pair and what dominates."""
         bound = self.losses.delta(epsilon)
         known = [bound if one == self.losses else one.delta(epsilon) for one in self.below]
         return _between(known, bound)
 
     def deltas(self, epsilons: Sequence[Fraction]) -> list[Enclosure]:
-        """Enclose the least delta at each epsilon between that of a pair and what dominates."""
         bounds = self.losses.deltas(epsilons)
         known = [bounds if one == self.losses else one.deltas(epsilons) for one in self.below]
         return [_between([one[i] for one in known], above) for i, above in enumerate(bounds)]
 
     def epsilon(self, delta: Number) -> Enclosure | float:
-        """Enclose the least epsilon between that of a pair and what dominates."""
         # ``math.inf`` where nothing finite dominates.
         bound = self.losses.epsilon(delta)
         if not isinstance(bound, Enclosure):
@@ -269,7 +257,6 @@ class Dominating(PrivacyLoss):
         return _between([one for one in known if isinstance(one, Enclosure)], bound)
 
     def compose(self, other: PrivacyLoss) -> Dominating:
-        """Return what dominates two releases together."""
         known = other.losses if isinstance(other, Dominating) else other
         below = self.below + (other.below if isinstance(other, Dominating) else ())
         own = BothWays(self.losses, self.losses) if isinstance(known, BothWays) else self.losses
@@ -281,11 +268,9 @@ class Dominating(PrivacyLoss):
         return either, either
 
     def after(self, first: PrivacyLoss) -> Dominating:
-        """Return what dominates two releases together."""
         return self.compose(first)
 
     def self_compose(self, times: int) -> Dominating:
-        """Return what dominates ``times`` such releases together."""
         below = tuple(one.self_compose(times) for one in self.below)
         return Dominating(self.losses.self_compose(times), below=below)
 

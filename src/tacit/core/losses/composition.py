@@ -85,11 +85,9 @@ class Summand(PrivacyLoss):
         return None
 
     def after(self, first: PrivacyLoss) -> PrivacyLoss:
-        """Return the losses of two releases together; these are those of the second."""
         return ComposedLosses.of([*_parts(first), *_parts(self)])
 
     def self_compose(self, times: int) -> PrivacyLoss:
-        """Return the losses of ``times`` such releases together."""
         return ComposedLosses.of([(self, as_integer(times, "times", minimum=1))])
 
 
@@ -132,20 +130,16 @@ class ComposedLosses(PrivacyLoss):
         return first, second
 
     def after(self, first: PrivacyLoss) -> PrivacyLoss:
-        """Return the losses of two releases together; these are those of the second."""
         return ComposedLosses.of([*_parts(first), *self.parts])
 
     def self_compose(self, times: int) -> PrivacyLoss:
-        """Return the losses of ``times`` such releases together."""
         count = as_integer(times, "times", minimum=1)
         return ComposedLosses.of([(part, k * count) for part, k in self.parts])
 
     def delta(self, epsilon: Number) -> Enclosure:
-        """Enclose the least delta at ``epsilon``."""
         return self.deltas([as_fraction(epsilon, "epsilon")])[0]
 
     def deltas(self, epsilons: Sequence[Fraction]) -> list[Enclosure]:
-        """Enclose the least delta at each of several epsilons, in rising order."""
         ideal, enclosed = self._gaussian, dict[Fraction, Enclosure]()
         if ideal is not None:
             both = [(epsilon, ideal.delta(epsilon)) for epsilon in epsilons]

@@ -36,7 +36,7 @@ _LIMIT = -26.0
 _CELL = 0.25
 # In turn how many summands, and into how many parts the cells are cut that are left over.
 _TRIES = ((64, 1), (512, 2), (1 << 20, 4), (1 << 20, 4))
-_AT_ONCE = 1 << 18
+_AT_ONCE = 1 << 14  # that much stays in the cache of a core
 _MAX_WORK = 1 << 23
 _MAX_CELLS = 1 << 17
 
@@ -80,7 +80,7 @@ def _cells(some: _Masses, low: Floats, width: float, variance: float) -> Floats:
     size, cells = max(_AT_ONCE // len(some.ends), 1), []
     for first in range(0, len(low), size):
         near = low[first : first + size]
-        sines = _min_sines(near[:, None] * some.ends, (near + width)[:, None] * some.ends)
+        sines = _min_sines((near + width / 2)[:, None] * some.ends, width / 2 * some.ends)
         cells.append(some.log(sines) - variance * np.square(near) / 2)
     return np.concatenate(cells)
 
@@ -110,11 +110,13 @@ class _Masses:
         return np.log(factors) @ self.times
 
 
-def _min_sines(low: Floats, high: Floats) -> Floats:
-    """Return what the squares of sines are not below between two angles, less than pi apart."""
-    minimum = np.minimum(np.square(np.sin(low)), np.square(np.sin(high))) - 2.0**-40
-    minimum[np.floor(low / math.pi) != np.floor(high / math.pi)] = 0.0
-    return np.maximum(minimum, 0.0)
+def _min_sines(middle: Floats, reach: Floats) -> Floats:
+    """Return what the squares of sines are not below within ``reach`` of an angle."""
+    # An angle is as near to a multiple of pi as its sine is small, up to a right angle, and of two
+    # ends at one distance from the middle the one towards that multiple is the nearer.
+    apart = np.abs(middle - math.pi * np.rint(middle / math.pi)) - reach
+    apart -= 2.0**-50 * middle  # what the product, its multiple and their difference are off by
+    return np.maximum(np.square(np.sin(np.maximum(apart, 0.0))) - 2.0**-40, 0.0)
 
 
 # Sums of many distinct losses, by an integral in the complex plane, its errors bounded.
@@ -134,17 +136,12 @@ def _min_sines(low: Floats, high: Floats) -> Floats:
 # - *From below.*  ``delta_(S+G)(epsilon)`` is the mean of ``delta_S(epsilon - G)``, and delta_S is
 #   convex in ``e^epsilon``: where G is between -y and y, it is below the chords from epsilon to
 #   ``epsilon - y`` and to ``epsilon + y``, which have the weights ``A / (1 - e^-y)`` and ``A / (e^y
-#   -
-#   1)`` there with ``A = erf(sqrt(v / 8))``, the mean of ``1 - e^-G`` above zero and of ``e^-G -
-#   1``
-#   below it.  Beyond y, ``P(y_j < G <= y_(j+1)) delta_S(epsilon - y_(j+1))`` is above what comes
-#   from
-#   each of some cells.  With bounds from above for all of these it gives one from below for
-#   delta_S,
-#   which is off by the order of v.  The terms of m below zero come to at most ``1 / (e^(t Y) -
-#   1)``;
-#   those above zero, since ``delta(x) <= e^(K(s) - s x)``, to at most ``e^(K(s) - s epsilon) /
-#   (e^((s - t) Y) - 1)`` for each s > t.
+#   - 1)`` there with ``A = erf(sqrt(v / 8))``, the mean of ``1 - e^-G`` above zero and of ``e^-G -
+#   1`` below it.  Beyond y, ``P(y_j < G <= y_(j+1)) delta_S(epsilon - y_(j+1))`` is above what
+#   comes from each of some cells.  With bounds from above for all of these it gives one from below
+#   for delta_S, which is off by the order of v.  The terms of m below zero come to at most ``1 /
+#   (e^(t Y) - 1)``; those above zero, since ``delta(x) <= e^(K(s) - s x)``, to at most ``e^(K(s) -
+#   s epsilon) / (e^((s - t) Y) - 1)`` for each s > t.
 # - *Frequencies left out*, those above a band b.  There ``|1/(z (z + 1))| <= 1/w^2``, and the sum
 #   over ``k h > b`` of ``h / (k h)^2`` is at most ``1 / (b - h)``; so what is missing is at most
 #   ``e^(K(t) - t epsilon) B / (pi (b - h))``, with B the largest product of the ``|M_i(t + i w) /
@@ -152,12 +149,10 @@ def _min_sines(low: Floats, high: Floats) -> Floats:
 #   (:mod:`~tacit.core.losses.contour`) where the summands are many and Laplace noise;
 #   else the band continues until ``e^(-v w^2 / 2)`` is small enough on its own.
 # - *Rounding.*  A factor is right to ``e = 2^-46 + 2^-48 w (r + 1/(1 + t))``, r the largest loss,
-#   as
-#   a number of size at most one, and so a product is to ``prod y_i^k_i sum k_i (e_i / y_i +
-#   2^-50)``
-#   with ``y_i = |f_i| + e_i``; so is the logarithm of M_i(t), and each product of t and a loss.  A
-#   Riemann sum, in blocks, adds ``2^-43`` of the sum of the sizes of its terms, and a turn by
-#   ``w (epsilon - middle)`` is right to ``2^-50`` of its angle.
+#   as a number of size at most one, and so a product is to ``prod y_i^k_i sum k_i (e_i / y_i +
+#   2^-50)`` with ``y_i = |f_i| + e_i``; so is the logarithm of M_i(t), and each product of t and a
+#   loss.  A Riemann sum, in blocks, adds ``2^-43`` of the sum of the sizes of its terms, and a turn
+#   by ``w (epsilon - middle)`` is right to ``2^-50`` of its angle.
 #
 # Source of the integral: Zhu, Dong, Wang, "Optimal accounting of differential privacy via
 # characteristic functions", AISTATS 2022; of the tilted line: Alghamdi and others, "The

@@ -129,7 +129,6 @@ class PrivacyLossDistribution(Summand):
         )
 
     def delta(self, epsilon: Number) -> Enclosure:
-        """Enclose the smallest delta at ``epsilon``."""
         return enclosed_delta(self._curves, epsilon)
 
     def epsilon(self, delta: Number) -> Enclosure | float:
@@ -137,7 +136,6 @@ class PrivacyLossDistribution(Summand):
         return enclosed_epsilon(self._curves, delta)
 
     def lattice(self) -> LossGrid | None:
-        """Return the lattice that the losses lie on, if there is one."""
         return self._placed[0] if self._placed else None
 
     def in_floats(self, dust: float) -> ListedLosses:
@@ -154,7 +152,6 @@ class PrivacyLossDistribution(Summand):
         )
 
     def spread(self) -> tuple[float, float]:
-        """Return the approximate standard deviation of the losses, and their largest size."""
         rows = [(float(a.loss.value.middle), float(a.p.middle)) for a in self.atoms]
         mean = math.fsum(loss * p for loss, p in rows)
         variance = math.fsum(p * (loss - mean) ** 2 for loss, p in rows)
@@ -363,7 +360,6 @@ class BoundedRange(Summand):
         object.__setattr__(self, "range", positive(self.range, "range"))
 
     def delta(self, epsilon: Number) -> Enclosure:
-        """Enclose the least delta at ``epsilon``."""
         level = as_fraction(epsilon, "epsilon")
         if level >= self.range:
             return Enclosure.of(0)
@@ -373,7 +369,6 @@ class BoundedRange(Summand):
         return (side * side / (1 - exp(-self.range, _BITS))).rounded(_BITS)
 
     def epsilon(self, delta: Number) -> Enclosure | float:
-        """Enclose the least epsilon at ``delta``."""
         target = read_probability(delta, "delta")
         if target >= self.delta(0).lower:
             high = self.delta(0).upper <= target
@@ -391,7 +386,6 @@ class BoundedRange(Summand):
         return None
 
     def spread(self) -> tuple[float, float]:
-        """Return the approximate standard deviation of the losses, and their largest size."""
         largest = float(self.range)
         return min(largest / math.sqrt(3), _DEVIATION), largest
 

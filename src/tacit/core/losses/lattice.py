@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 # - a loss is raised (from above) or lowered (from below), or a mass is;
 # - a loss is spread with the mean of ``e^-L`` kept (from above) or gathered into one with that mean
 #   (from below): for the function ``z -> max(0, 1 - e^epsilon z)`` is convex, and the other
-#   summands
-#   only multiply z.
+#   summands only multiply z.
 #
 # **From above**, what lies between lattice points ``a < b`` is spread over the two: of its mass p
 # the share ``(1 - e^a q / p) / (1 - e^(a - b))`` goes to b, where q is the mean of ``e^-L`` there,

@@ -112,7 +112,6 @@ class SampledLoss(LossFromSample):
     adding: bool  # whether they are those of Q against P' (drawn from Q), else of P' against Q
 
     def delta(self, epsilon: Number) -> Enclosure:
-        """Enclose the least delta at ``epsilon``."""
         level, q = as_fraction(epsilon, "epsilon"), self.rate
         power = exp(level, _BITS)
         if self.adding:
@@ -307,7 +306,6 @@ class ExchangedLoss(LossFromSample):
         return SampledLoss(self.base, self.base, self.rate, adding=False)
 
     def delta(self, epsilon: Number) -> Enclosure:
-        """Enclose the least delta at ``epsilon``."""
         level = as_fraction(epsilon, "epsilon")
         enclosed = self._removing.delta(abs(level))
         if level >= 0:

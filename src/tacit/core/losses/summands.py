@@ -105,15 +105,13 @@ def _narrowed(above: Callable[[float], float], low: float, high: float) -> tuple
 #   is at most ``u = 5 e^(-pi^2 S^2)``, and all together at most ``2 U``, with ``U = u sum k_i <=
 #   1``;
 # - beyond W, where ``|1/(z (z + 1))| <= 1/w^2``, by what both integrals come to.  That of the
-#   product
-#   of all ``B_i^(k_i)`` is by Hoelder's inequality no more than the largest of those of ``B_i^r``,
-#   with ``r = eta / eta_i``.  Up to ``p_i / 4`` from a multiple of p_i, ``B_i`` is at most ``1 +
-#   u``
-#   times its largest term (``r u`` is below 1/100, else nothing is said), and elsewhere at most
-#   ``3 e^(-pi^2 S^2 / 8)``.  So the multiples but zero come to at most ``sqrt(2 pi / eta) (2 /
-#   p_i^2) sum 1 / (m - 1/4)^2``, that is ``0.13 g^2 sqrt(2 pi / eta)``; the multiple zero, in both
-#   integrals, to ``2 (2 / W^2) sqrt(pi / (2 eta)) e^(-eta W^2 / 2)`` with ``eta W^2 >= pi^2 S^2 /
-#   4``; and what is between to ``(2 / W) 3 e^(-pi^2 S^2 / 8)``.
+#   product of all ``B_i^(k_i)`` is by Hoelder's inequality no more than the largest of those of
+#   ``B_i^r``, with ``r = eta / eta_i``.  Up to ``p_i / 4`` from a multiple of p_i, ``B_i`` is at
+#   most ``1 + u`` times its largest term (``r u`` is below 1/100, else nothing is said), and
+#   elsewhere at most ``3 e^(-pi^2 S^2 / 8)``.  So the multiples but zero come to at most ``sqrt(2
+#   pi / eta) (2 / p_i^2) sum 1 / (m - 1/4)^2``, that is ``0.13 g^2 sqrt(2 pi / eta)``; the multiple
+#   zero, in both integrals, to ``2 (2 / W^2) sqrt(pi / (2 eta)) e^(-eta W^2 / 2)`` with ``eta W^2
+#   >= pi^2 S^2 / 4``; and what is between to ``(2 / W) 3 e^(-pi^2 S^2 / 8)``.
 #
 # That is, relatively, about ``0.13 g^2 t (t + 1)``: for 10,000 releases of noise 100 times as wide
 # as a shift of 1,000 units it is below 10^-12.
@@ -288,8 +286,7 @@ def _log(value: Fraction) -> float:
 #   ``e^(-(w s / sigma - 2 pi m sigma)^2 / 2)``: for a sigma of one or more the three m about the
 #   largest leave out less than ``e^-40`` of M(t).
 # - *A bounded range*, with the density ``e^(l/2) / (4 sinh(epsilon/2))`` between -epsilon and
-#   epsilon
-#   (:mod:`tacit.core.losses.distribution`):
+#   epsilon (:mod:`tacit.core.losses.distribution`):
 #
 #       M(z) = sinh((z + 1/2) epsilon) / ((2 z + 1) sinh(epsilon/2)).
 #

@@ -42,8 +42,7 @@ from tacit.core.losses.summands import min_part
 #
 # - *Wrapping.*  Where the sum has more than N places, masses outside the window come in at the
 #   other end.  Those are in total at most ``prod (E e^(s (j - m_i)))^(k_i) e^(-s N / 2)``, for
-#   every
-#   s, on each side (Chernoff).
+#   every s, on each side (Chernoff).
 # - *Rounding of the transforms.*  The computed transform z of a vector a differs from the true one
 #   by at most ``c u log2(N) |a|`` in the Euclidean norm, scaled by sqrt(N), u = 2^-53 (N. Higham,
 #   "Accuracy and Stability of Numerical Algorithms", theorem 24.2; c is below 8 for roots of unity
@@ -53,8 +52,7 @@ from tacit.core.losses.summands import min_part
 #   less than e^-60, the product is taken for zero, and that, times what the others may yet come to,
 #   is charged.  The inverse transform adds up these errors, and one of its own.
 # - *Sums and constants* have relative errors below 2^-50 times the number of terms, and ln M as
-#   much
-#   as its terms.
+#   much as its terms.
 # - *The window* of losses that are no lattice's is in :class:`~tacit.core.losses.lattice.Side`:
 #   what may stand on the wrong side (``blur``) moves epsilon, infinite losses add their mass.
 

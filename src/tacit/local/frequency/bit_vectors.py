@@ -136,7 +136,6 @@ class UnaryEncoding(PureOracle):
         return count_bits(reports, len(self.domain))
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`."""
         k, mine = len(self.domain), self.domain.index(value)
         refuse_large(self.domain, 20, "the whole distribution of unary reports", "fewer items")
         set_with = [self.p if i == mine else self.q for i in range(k)]
@@ -263,11 +262,9 @@ class SummationHistogram(ExactLoss, FrequencyOracle):
         return read_size(n) * self._noise_variance().upper
 
     def exact_counts(self, state: State) -> list[Fraction]:
-        """See :meth:`~tacit.local.FrequencyOracle.exact_counts`."""
         return [Fraction(s, self.units) for s in self._state(state).sums.tolist()]
 
     def estimate(self, reports: object) -> Estimate:
-        """See :meth:`~tacit.local.FrequencyOracle.estimate`."""
         state = self._state(reports)
         base = state.n * float(self._noise_variance())
         return Estimate(self.domain.labels, state.n, state.sums / self.units, base)

@@ -240,7 +240,6 @@ class CountMeanSketch(_Sketch):
         return noise, noise + Fraction(self.buckets - 1, self.buckets**2)
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`."""
         if self.layout.width > 16:
             raise UsageError("there are too many reports to list: take fewer functions and buckets")
         masses: dict[Hashable, Fraction] = {}
@@ -334,7 +333,6 @@ class HadamardCountMeanSketch(_Sketch):
         return square - 1, square - Fraction(1, self.buckets**2)
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`."""
         cells = self.functions * self.buckets
         if cells > 1 << 16:
             raise UsageError("there are too many reports to list: take fewer functions and buckets")

@@ -17,8 +17,6 @@ from tacit.local.items import Items
 from tacit.local.oracle import Layout, PureOracle, one_of
 from tacit.local.random_bits import coins, count_values, truth_probability, uniform_below
 
-# Direct encoding, also called k-ary or generalised randomized response.
-
 
 @public
 @dataclass(frozen=True, init=False)
@@ -109,16 +107,12 @@ class DirectEncoding(PureOracle):
         return count_values(reports, len(self.domain))
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`."""
         mine = self.domain.index(value)
         return {i: self.p if i == mine else self.q for i in range(len(self.domain))}
 
 
 GRR = DirectEncoding
 """Generalised randomized response: another name of :class:`DirectEncoding`."""
-
-
-# Randomized response: one yes-or-no answer, kept with a public probability.
 
 
 @public

@@ -190,7 +190,6 @@ class HadamardResponse(FrequencyOracle):
         return size * (elsewhere + here * together - share)
 
     def exact_counts(self, state: State) -> list[Fraction]:
-        """See :meth:`~tacit.local.FrequencyOracle.exact_counts`."""
         return [score / self.keep for score in self.scores(self._state(state).sums).tolist()]
 
     def estimate(self, reports: object) -> Estimate:
@@ -208,7 +207,6 @@ class HadamardResponse(FrequencyOracle):
         return Estimate(self.domain.labels, state.n, counts, base, -1.0)
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`."""
         refuse_large(self.domain, 1 << 16, "the whole distribution", "fewer items")
         block, row = self.domain.index(value) % self.blocks, self.domain.index(value) // self.blocks
         total = self.layout.limit

@@ -149,7 +149,6 @@ class SubsetSelection(PureOracle):
         return count_bits(reports, len(self.domain))
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`."""
         refuse_large(self.domain, 20, "the whole distribution of sets", "fewer items")
         k, w, mine = len(self.domain), self.size, self.domain.index(value)
         with_mine, without = self.p / comb(k - 1, w - 1), (1 - self.p) / comb(k - 1, w)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -252,6 +253,11 @@ class Ask:
     def tag(self) -> str | None:
         """The label that makes it a new, separately paid release."""
         return self.price.get("tag")
+
+    @property
+    def body(self) -> str:
+        """The request as a job stores it."""
+        return json.dumps(self.to_json(), sort_keys=True)
 
     @property
     def text(self) -> str:

@@ -198,20 +198,23 @@ class Hosted:
         """Return the ledger that pays, for those who read it."""
         return self._ledgers.of(self.name, team)
 
-    def require(self, caller: Caller, cost: Budget) -> None:
-        """Raise if the budget, or a cap of a caller, does not cover a cost now."""
+    def require(self, caller: Caller, *costs: Budget) -> None:
+        """Raise if the budget, or a cap of a caller, does not cover all of some costs now."""
         # The charge itself looks again, where nothing comes in between.
         ledger = self.ledger(caller.team)
         head, accounts = named_accounts(ledger, self._names(caller))
-        if not head.spending.affords(cost):
+        cost = sum(costs, Budget.nothing(head.total.kind))
+        words = f"this release costs {cost}"
+        if len(costs) > 1:
+            words = f"these {len(costs)} releases cost {cost} together"
+        if not head.spending.affords(*costs):
             raise BudgetError(
-                f"this release costs {cost}, and {head.remaining} is left of {head.total}; nothing "
-                "was spent"
+                f"{words}, and {head.remaining} is left of {head.total}; nothing was spent"
             )
         for account in accounts:
             if account.cap is not None and not account.cap.covers(account.spent + cost):
                 raise BudgetError(
-                    f"this release costs {cost}, and {account.remaining} is left of {account.cap}, "
+                    f"{words}, and {account.remaining} is left of {account.cap}, "
                     f"the cap of {account.name}; nothing was spent"
                 )
 

@@ -27,7 +27,13 @@ from tacit.service.settings import FILE, Caps, DatasetSettings, Settings
 from tacit.tables.dataset.declaration import Dataset, identity, terms
 from tacit.tables.dataset.draft import shapes_of
 from tacit.tables.dataset.table import TableDeclaration, known_fields
-from tacit.tables.engines.files import ConfinedPath, data_files, is_hidden
+from tacit.tables.engines.files import (
+    ConfinedPath,
+    data_files,
+    folders_read_once,
+    is_hidden,
+    lake_of,
+)
 
 # Owner of the budget that a question spends: a data set, or the people in several of them.
 #
@@ -81,7 +87,8 @@ class Owner:
 
 def owners_of(declared: Mapping[str, Dataset], settings: Settings) -> dict[str, Owner]:
     """Return the owner of the budget that each data set spends, by its name."""
-    _refuse_hidden_people(declared, settings)
+    with folders_read_once():
+        _refuse_hidden_people(declared, settings)
     shared: dict[str, list[Dataset]] = {}
     owners = {}
     for name, dataset in declared.items():
@@ -213,6 +220,8 @@ def _sources(table: TableDeclaration, folder: Path) -> set[tuple[object, str | N
         return {(table.source, table.table)}
     location = table.located(folder)
     files = [os.path.realpath(location)]
+    if lake_of(location) and os.path.isfile(location):  # metadata of Iceberg, for its folder
+        files.append(os.path.dirname(os.path.dirname(files[0])))
     with suppress(DataSourceError, UsageError):  # what opening it says
         files += data_files(location)
     return {(_known(Path(file)), table.table) for file in files}
@@ -438,7 +447,7 @@ def notes_on(dataset: Dataset, how: DatasetSettings) -> list[str]:
     for table in dataset.protected:
         columns = dataset.tables[table].columns.items()
         bare = [n for n, one in columns if one.kind in ("integer", "float") and not one.bounds]
-        bare = [n for n in bare if n != dataset.unit_of(table).column]
+        bare = [n for n in bare if n not in dataset.unit_of(table).columns]
         if bare:
             notes.append(
                 f"{', '.join(bare)} of {table} have no bounds: a question for a sum or a mean of "
@@ -466,6 +475,10 @@ def files_to_declare(folder: Path) -> list[str]:
     data, files = folder / DATA, []
     for below, folders, names in os.walk(data):
         folders[:] = [name for name in folders if not is_hidden(name)]
+        if lake_of(below):  # a table is its folder
+            files.append(Path(below).relative_to(folder).as_posix())
+            folders[:] = []
+            continue
         for name in names:
             path = ConfinedPath(os.path.join(below, name), data)
             with suppress(UsageError):  # a link out of the folder
@@ -530,12 +543,12 @@ def _refuse_unsound(
         before_it, after_it = old.tables[table], new.tables[table]
         if _reading(before_it) != _reading(after_it):
             raise _unsound(f"where the table {table!r} is and how it is read", "ask the operator")
-        person = old.unit_of(table).column
-        if person is not None and _kind(before_it, person) != _kind(after_it, person):
-            raise _unsound(f"the kind of {person!r}, which names a person", "ask the operator")
-        if person is not None and before_it.missing.get(person) != after_it.missing.get(person):
-            who = f"the missing codes of {person!r}, which names a person,"
-            raise _unsound(who, "ask the operator")
+        for person in old.unit_of(table).columns:
+            if _kind(before_it, person) != _kind(after_it, person):
+                raise _unsound(f"the kind of {person!r}, which names a person", "ask the operator")
+            if before_it.missing.get(person) != after_it.missing.get(person):
+                who = f"the missing codes of {person!r}, which names a person,"
+                raise _unsound(who, "ask the operator")
 
 
 def _reading(table: TableDeclaration) -> dict[str, Any]:

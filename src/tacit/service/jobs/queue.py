@@ -274,6 +274,11 @@ class Queue:
         rows = self._database.mappings(_BY_ID, name=name)
         return Job(**rows[0]) if rows else None
 
+    def find_all(self, names: Sequence[str]) -> dict[str, Job]:
+        """Return the jobs of some names."""
+        query = sa.select(*_COLUMNS).where(_jobs.c.id.in_(names))
+        return {row["id"]: Job(**row) for row in self._database.mappings(query)}
+
     def find_by_key(self, who: str, once: str, run: sa.Connection | None = None) -> Job | None:
         """Return the job of an idempotency key of a person, in the last week."""
         fresh = _jobs.c.asked_at > self._clock() - KEY_SECONDS

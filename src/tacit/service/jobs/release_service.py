@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -239,11 +240,13 @@ class ReleaseService:
         self._hosted, self._audit = hosted, audit
         self._waiting, self._clock = waiting, clock
         self.wake: Callable[[], None] = lambda: None
+        # when a schedule makes the release of a key; None where none does
+        self.scheduled: Callable[[Hosted, Caller, str], float | None] = lambda *_: None
         self._add = GroupCommit(self._add_together, _MAX_ADDED)
 
     def submit(self, dataset: str, caller: Caller, ask: Ask, once: str | None = None) -> Job:
         """Take a question; the same request under the same idempotency key is the same job."""
-        body = _body(ask)
+        body = ask.body
         hosted = self._hosted(dataset)
         if once is not None:
             known = self.queue.find_by_key(caller.name, once)
@@ -263,6 +266,8 @@ class ReleaseService:
         if not cost.is_nothing:
             hosted.require(caller, cost)
             check_release(question, charge)
+        elif not answered:
+            self._refuse_scheduled(hosted, caller, key)
         values = self._values(hosted, caller, ask, asked, once)
         values |= {
             "cost": json.dumps(cost.to_json()),
@@ -290,7 +295,7 @@ class ReleaseService:
         return {
             "dataset": hosted.name,
             **request_values(caller, now),
-            "body": _body(ask),
+            "body": ask.body,
             "words": words_of(asked, ask.tag),
             "once": once,
             "started": now,
@@ -299,6 +304,17 @@ class ReleaseService:
 
     def _at_once(self) -> dict[str, Any]:
         return {"state": "over", "outcome": "done", "visible": self._clock()}
+
+    def _refuse_scheduled(self, hosted: Hosted, caller: Caller, key: str) -> None:
+        """Raise if a schedule has paid for a release and makes it later."""
+        due = self.scheduled(hosted, caller, key)
+        if due is not None:
+            at = datetime.datetime.fromtimestamp(due, datetime.UTC)
+            raise Problem(
+                "conflict",
+                f"a schedule makes this release, on {at:%Y-%m-%d} at {at:%H:%M} UTC",
+                "wait for it, or ask with another tag, at a price of its own",
+            )
 
     def hides(self, hosted: Hosted, caller: Caller, key: str) -> bool:
         """Return True if an answer that the ledger may have must not be seen yet."""
@@ -382,7 +398,9 @@ class ReleaseService:
         self.decisions.refuse_own(job, caller, "a question")
         if job.state != "waiting":
             raise _decided(job.shown(self._clock()))
-        question, _, charge = self._unchanged(job, self._hosted(job.dataset))
+        hosted = self._hosted(job.dataset)
+        question, _, charge = self._unchanged(job, hosted)
+        self._refuse_scheduled(hosted, requester_of(job), job.key)
         check_release(question, charge)
         now = self._clock()
         decided = {"decided_by": caller.name, "decided": now, "started": now, "state": "queued"}
@@ -437,7 +455,11 @@ class ReleaseService:
     def work(self, job: Job) -> Outcome:
         hosted = self._hosted(job.dataset)
         hosted.refresh()
-        question, price, _ = self._unchanged(job, hosted, dry_run=False)
+        question, price, charge = self._unchanged(job, hosted, dry_run=False)
+        if charge.entry is None:  # a release would charge it again, which no one asked for
+            raise Problem(
+                "conflict", "the ledger no longer has the charge of this release", "ask again"
+            )
         question.release(**price)
         return Outcome(True)
 
@@ -496,10 +518,6 @@ class ReleaseService:
         ask = Ask.from_json(json.loads(job.body))
         question = ask.question(hosted, requester_of(job), dry_run=dry_run)
         return question, ask.price
-
-
-def _body(ask: Ask) -> str:
-    return json.dumps(ask.to_json(), sort_keys=True)
 
 
 def _same(job: Job, dataset: str, body: str, own: bool) -> Job:

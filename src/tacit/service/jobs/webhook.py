@@ -88,7 +88,9 @@ class Webhook:
     ) -> None:
         self._database, self._settings, self._clock = database, settings, clock
         self._url = url or ""
-        self._client = client or httpx.Client(timeout=_TIMEOUT, follow_redirects=False)
+        if client is None and settings is not None:  # it reads the certificates of all authorities
+            client = httpx.Client(timeout=_TIMEOUT, follow_redirects=False)
+        self._client = client
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -101,7 +103,8 @@ class Webhook:
         self._stopping.set()
         if self._thread is not None:
             self._thread.join(_TIMEOUT + _PAUSE)
-        self._client.close()
+        if self._client is not None:
+            self._client.close()
 
     def note(self, run: sa.Connection, event: str, job: Job) -> None:
         """Write a message about a release, in the transaction of what it reports."""
@@ -170,6 +173,7 @@ class Webhook:
     def _sent(self, body: bytes) -> bool:
         """Send one message; True if the receiver has it."""
         assert self._settings is not None
+        assert self._client is not None
         try:
             secret = self._settings.secret()
             headers = {

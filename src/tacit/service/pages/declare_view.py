@@ -15,6 +15,10 @@ from tacit.accounting.budget import Budget
 from tacit.errors import UsageError
 from tacit.report.text import budget_words
 from tacit.service.pages.views import protection
+from tacit.tables.missing_codes import codes_in, codes_text, missing_codes
+from tacit.tables.plan.query import LABELS
+from tacit.tables.privacy_unit import MAX_PARTS
+from tacit.tables.reading import Code
 
 # Kinds of columns.
 KINDS = ("integer", "float", "decimal", "text", "boolean", "date", "timestamp")
@@ -25,6 +29,7 @@ PEOPLE, PUBLIC, LEFT_OUT = "people", "public", "none"
 _LOSSES = ("epsilon", "delta", "rho")
 _EACH = ("each_team", "each_analyst")
 _TEXTS = ("purpose", "owner")
+_PARTS = 3  # fields of a form for the columns that name a person together
 
 
 def declared_in(
@@ -89,7 +94,7 @@ def form_of(
     tables, left = _shown_tables(fields["tables"], first, names, existing)
     return {
         "path": fields["tables"][first].get("path", ""),
-        "person": "" if unit == "row" else str(by_person.get("person") or ""),
+        "person": _parts(by_person.get("person")),
         "by_row": unit == "row",
         "unit_rows": _shown(by_person.get("rows")),
         "groups": _shown(by_person.get("groups")),
@@ -129,13 +134,20 @@ def _first(fields: Mapping[str, Any]) -> str:
 
 
 def _put_columns(table: dict[str, Any], one: Callable[[str], str], prefix: str) -> None:
-    columns = dict(table.get("columns") or {})
+    columns, missing = dict(table.get("columns") or {}), dict(table.get("missing") or {})
     for number in range(COLUMNS):
         name = one(f"{prefix}c{number}")
         if name:
             fields = _column(one, prefix, number, dict(columns.pop(name, {})))
             columns |= {name: fields} if fields else {}
+            listed = one(f"{prefix}missing{number}").strip()
+            missing.pop(name, None)
+            if listed:
+                missing |= missing_codes({name: codes_in(listed)})
     table["columns"] = columns
+    table.pop("missing", None)
+    if missing:
+        table["missing"] = missing
 
 
 def _put_table(tables: dict[str, Any], first: str, one: Callable[[str], str], prefix: str) -> None:
@@ -152,7 +164,8 @@ def _put_table(tables: dict[str, Any], first: str, one: Callable[[str], str], pr
         table["public"] = True
         table.pop("person", None)
     else:
-        _put(table, "person", one(f"{prefix}person"))
+        table.pop("person", None)
+        table |= _person(one, prefix)
     key = one(f"{prefix}key").strip() if of == PUBLIC else ""
     if key != _keys(table):
         many = [column.strip() for column in key.split(",") if column.strip()]
@@ -167,11 +180,24 @@ def _unit(one: Callable[[str], str]) -> Any:
     if one("unit") == "row":
         return "row"
     fields = {
-        "person": one("person"),
+        **_person(one, ""),
         "rows": _integer(one("rows")),
         "groups": _integer(one("groups")),
     }
     return {name: value for name, value in fields.items() if value not in ("", None)}
+
+
+def _person(one: Callable[[str], str], prefix: str) -> dict[str, Any]:
+    """Return the columns of the person in a form: a name, or a list of several."""
+    chosen = [one(f"{prefix}person{number or ''}") for number in range(MAX_PARTS)]
+    names = [name for name in chosen if name]
+    return {"person": names[0] if len(names) == 1 else names} if names else {}
+
+
+def _parts(person: Any) -> list[str]:
+    """Return the columns of a person as a form has them, at least three, the last ones empty."""
+    names = [person] if isinstance(person, str) else list(person or ())
+    return [*names, *[""] * (_PARTS - len(names))]
 
 
 def _integer(text: str) -> int | str | None:
@@ -194,9 +220,11 @@ def _column(
     fields.pop("bounds", None)
     if low or high:
         fields["bounds"] = [low, high]
-    fields.pop("keys", None)
+    was = fields.pop("keys", None)
     keys = [key.strip() for key in value("keys").split(",") if key.strip()]
-    if keys:
+    if keys == [LABELS] and was == LABELS:
+        fields["keys"] = LABELS
+    elif keys:
         fields["keys"] = [_key(key, fields.get("kind")) for key in keys]
     return fields
 
@@ -242,7 +270,7 @@ def _shown_tables(
     shown, space_left, left = [], COLUMNS, 0
     for index, name in enumerate([first, *(one for one in tables if one != first)][:TABLES]):
         table, columns = tables[name], list(names.get(name, ()))
-        declared = table.get("columns") or {}
+        declared, missing = table.get("columns") or {}, missing_codes(table.get("missing"))
         here, space_left = columns[:space_left], space_left - len(columns[:space_left])
         left += len(columns) - len(here)
         shown.append(
@@ -251,21 +279,22 @@ def _shown_tables(
                 "name": name,
                 "path": table.get("path", ""),
                 "of": PUBLIC if table.get("public") else PEOPLE,
-                "person": _shown(table.get("person")),
+                "person": _parts(table.get("person")),
                 "key": _keys(table),
                 "names": columns,
-                "columns": [_shown_column(n, declared.get(n) or {}) for n in here],
+                "columns": [
+                    _shown_column(n, declared.get(n) or {}, missing.get(n, [])) for n in here
+                ],
                 "fixed": name in existing,
             }
         )
     return shown, left
 
 
-def _shown_column(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    bounds = list(fields.get("bounds") or ("", ""))
-    keys = [
-        str(key).lower() if isinstance(key, bool) else str(key) for key in fields.get("keys", ())
-    ]
+def _shown_column(name: str, fields: Mapping[str, Any], missing: Sequence[Code]) -> dict[str, Any]:
+    bounds, listed = list(fields.get("bounds") or ("", "")), fields.get("keys", ())
+    listed = [listed] if isinstance(listed, str) else listed  # "labels"
+    keys = [str(key).lower() if isinstance(key, bool) else str(key) for key in listed]
     return {
         "name": name,
         "kind": _shown(fields.get("kind")),
@@ -274,4 +303,5 @@ def _shown_column(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
         "keys": ", ".join(keys),
         "meaning": _shown(fields.get("meaning")),
         "unit": _shown(fields.get("unit")),
+        "missing": codes_text(missing),
     }

@@ -68,6 +68,7 @@ _LINKS = (
     ("/datasets", "Data sets", None),
     ("/releases", "Releases", None),
     ("/dashboards", "Dashboards", "see_dataset"),
+    ("/schedules", "Schedules", "see_own_releases"),
     ("/collections", "Collections", "see_dataset"),
     ("/approvals", "Approvals", "approve"),
     ("/declare", "Declare", "declare"),

@@ -467,7 +467,7 @@ def shown_release(one: Mapping[str, Any], *, may_cancel: bool, may_decide: bool)
         ("Cost", shown["cost"] + (", paid before: a replay" if one.get("replayed") else "")),
         ("Decided by", one.get("decided_by")),
         ("Reason", one.get("reason")),
-        ("Tag", one.get("tag")),
+        ("Tag", (one.get("request") or {}).get("tag")),
         ("Follows from", ", ".join(dict.fromkeys((one.get("follows_from") or {}).values()))),
         ("Data as of", when(one.get("data_from"))),
     ]
@@ -485,6 +485,7 @@ def shown_release(one: Mapping[str, Any], *, may_cancel: bool, may_decide: bool)
         "running": state in PENDING,
         "progress": one.get("progress") or 0,
         "about": [(title, words) for title, words in about if words],
+        "schedule": (one.get("links") or {}).get("schedule", "").removeprefix("/v1"),
         "cancel": may_cancel and state in ("waiting", *PENDING),
         "decide": may_decide and state == "waiting",
         "review": None,
@@ -536,6 +537,21 @@ def _part(
         "more": max(0, len(answer["keys"]) - _MAX_GROUPS),
         "downloads": [(f"{address}format={f}&form={form}", name) for f, form, name in formats],
     }
+
+
+def programs(address: str) -> list[tuple[str, str]]:
+    """Return how a program gets an answer: by curl, and in R without a package.
+
+    >>> [name for name, _ in programs("https://statistics.example/v1/releases/1/answer?format=csv")]
+    ['curl', 'R']
+    """
+    # The token is named and not shown: what is on a page is copied into notebooks and tickets.
+    curl = f'curl -H "Authorization: Bearer $TACIT_TOKEN" "{address}"'
+    r = (
+        'token <- paste("Bearer", Sys.getenv("TACIT_TOKEN"))\n'
+        f'answer <- read.csv(url("{address}", headers = c(Authorization = token)))'
+    )
+    return [("curl", curl), ("R", r)]
 
 
 def _first(answer: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,18 +16,12 @@ import sqlalchemy as sa
 from tacit.accounting.ledger_chain import canonical
 from tacit.errors import BudgetError, TacitError, UsageError
 from tacit.expressions.timeline import Moment, moment, span
-from tacit.service.access import (
-    Caller,
-    Decisions,
-    UserRequest,
-    request_columns,
-    request_values,
-    requester_of,
-)
+from tacit.service.access import Caller, Decisions
 from tacit.service.audit_log import AuditLog
 from tacit.service.database import Database, metadata
 from tacit.service.jobs.queue import tick_after
 from tacit.service.problem import Problem
+from tacit.service.refresh.requests import ApprovalRequest, ApprovalRequests, request_table
 from tacit.service.telemetry import log
 from tacit.tables.session import Session
 from tacit.tables.streaming.counter import CounterPreview, PeriodAnswer, TimeCounter
@@ -462,39 +456,13 @@ def _due(now: float) -> sa.ColumnElement[bool]:
     return sa.and_(c.due <= now, c.coming_at <= now, c.leased <= now)
 
 
-# Dashboards that another person approves before they start; nothing is charged before.
-#
-# What is approved is what starts: a request has the whole count with its price, and its number is
-# the digest of both, which the dashboard has afterwards.
+# Dashboards that another person approves before they start.
 
 
-WAITING, REFUSED, APPROVED = "waiting", "refused", "approved"
-_LOCK = "dashboard requests"
-
-_requests = sa.Table(
-    "dashboard_request",
-    metadata,
-    sa.Column("id", sa.String(24), primary_key=True),
-    sa.Column("dataset", sa.String(200), nullable=False, index=True),
-    sa.Column("counted", sa.Text, nullable=False),
-    *request_columns("who"),
-    sa.Column("state", sa.String(10), nullable=False, index=True),
-    sa.Column("reason", sa.Text),
-)
+_requests = request_table("dashboard_request", "counted")
 
 
-@dataclass(frozen=True)
-class DashboardRequest(UserRequest):
-    """A requested dashboard."""
-
-    id: str  # its number, and that of the dashboard once it starts
-    dataset: str  # the data set
-    counted: Counted  # what it would count, and its price
-    state: str  # ``waiting``, ``refused`` or ``approved``
-    reason: str | None  # why it was refused
-
-
-class DashboardRequests:
+class DashboardRequests(ApprovalRequests[Counted]):
     """The dashboards of a service that wait for a decision."""
 
     def __init__(
@@ -505,11 +473,13 @@ class DashboardRequests:
         decisions: Decisions,
         clock: Callable[[], float],
     ) -> None:
-        self._database, self._audit = database, audit
-        self._dashboards, self._clock = dashboards, clock
-        self.decisions = decisions
+        super().__init__(
+            *(_requests, "for a dashboard", Counted.from_json, dashboards.begin),
+            *(database, audit, decisions, clock),
+        )
+        self._dashboards = dashboards
 
-    def ask(self, dataset: str, counted: Counted, caller: Caller) -> DashboardRequest:
+    def ask(self, dataset: str, counted: Counted, caller: Caller) -> ApprovalRequest[Counted]:
         """Request a dashboard; one that was refused waits again."""
         expected = self._dashboards.preview(dataset, counted, caller)
         if not expected.affordable:
@@ -518,83 +488,4 @@ class DashboardRequests:
                 "was spent"
             )
         identity = self._dashboards.identity(dataset, counted, caller)
-        row = {
-            "id": identity,
-            "dataset": dataset,
-            "counted": json.dumps(counted.to_json(), sort_keys=True),
-            **request_values(caller, self._clock()),
-            "state": WAITING,
-            "reason": None,
-        }
-        with self._database.begin(lock=_LOCK) as run:
-            existing = run.execute(_one(identity)).first()
-            if existing is None or existing.state == REFUSED:
-                run.execute(_requests.delete().where(_requests.c.id == identity))
-                run.execute(_requests.insert().values(**row))
-                self._audit.acted(
-                    "release_asked",
-                    caller,
-                    dataset=dataset,
-                    subject=identity,
-                    details={"cost": expected.cost.to_json()},
-                    connection=run,
-                )
-        request = self.find(identity)
-        assert request is not None
-        return request
-
-    def find(self, identity: str) -> DashboardRequest | None:
-        rows = self._database.rows(_one(identity))
-        return _read(rows[0]) if rows else None
-
-    def undecided(self) -> list[DashboardRequest]:
-        """Return the requests that wait or were refused, the latest first."""
-        query = sa.select(_requests).where(_requests.c.state != APPROVED)
-        rows = self._database.rows(query.order_by(_requests.c.asked_at.desc()))
-        return [_read(row) for row in rows]
-
-    def approve(self, request: DashboardRequest, caller: Caller) -> None:
-        """Approve exactly this count at this price: it is paid, and begins."""
-        self._decide(request, caller, APPROVED, None)
-        try:
-            self._dashboards.begin(request.dataset, request.counted, requester_of(request))
-        except TacitError:
-            with self._database.begin(lock=_LOCK) as run:
-                _set(run, request.id, APPROVED, state=WAITING)
-            raise
-
-    def refuse(self, request: DashboardRequest, caller: Caller, reason: str) -> None:
-        """Refuse a dashboard; nothing is spent."""
-        self._decide(request, caller, REFUSED, reason)
-
-    def _decide(
-        self, request: DashboardRequest, caller: Caller, state: str, reason: str | None
-    ) -> None:
-        self.decisions.refuse_own(request, caller, "for a dashboard")
-        action = "release_approved" if state == APPROVED else "release_refused"
-        with self._database.begin(lock=_LOCK) as run:
-            if not _set(run, request.id, WAITING, state=state, reason=reason):
-                raise Problem("conflict", "it is decided already")
-            details = {} if reason is None else {"reason": reason}
-            self._audit.acted(
-                action,
-                caller,
-                dataset=request.dataset,
-                subject=request.id,
-                details=details,
-                connection=run,
-            )
-
-
-def _one(identity: str) -> Any:
-    return sa.select(_requests).where(_requests.c.id == identity)
-
-
-def _set(run: sa.Connection, identity: str, current: str, **values: Any) -> bool:
-    where = sa.and_(_requests.c.id == identity, _requests.c.state == current)
-    return bool(run.execute(_requests.update().where(where).values(**values)).rowcount)
-
-
-def _read(row: Any) -> DashboardRequest:
-    fields = {name: getattr(row, name) for name in DashboardRequest.__dataclass_fields__}
-    return DashboardRequest(**{**fields, "counted": Counted.from_json(json.loads(row.counted))})
+        return self.add(identity, dataset, counted.to_json(), caller, expected.cost)

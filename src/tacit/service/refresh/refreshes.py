@@ -117,12 +117,19 @@ class Refreshes:
     def __init__(self, database: Database, audit: AuditLog, clock: Callable[[], float]) -> None:
         self._database, self._audit, self._clock = database, audit, clock
 
-    def begin(self, dataset: str) -> None:
-        """Record when a data set was first opened; does nothing if that is recorded."""
+    def begin(self, *datasets: str) -> None:
+        """Record when data sets were first opened; does nothing where that is recorded."""
         with self._database.begin(lock="refresh") as run:
-            if run.execute(_last(dataset)).first() is None:
-                row = {"dataset": dataset, "number": 0, "at": self._clock(), "way": FIRST}
-                run.execute(_refreshes.insert(), row)
+            query = sa.select(_refreshes.c.dataset).where(_refreshes.c.number == 0)
+            known = set(run.execute(query).scalars())
+            now = self._clock()
+            rows = [
+                {"dataset": name, "number": 0, "at": now, "way": FIRST}
+                for name in datasets
+                if name not in known
+            ]
+            if rows:
+                run.execute(_refreshes.insert(), rows)
 
     def ask(self, dataset: str, who: str, *, token: str | None = None) -> Refresh:
         """Refresh a data set by call."""
@@ -145,6 +152,24 @@ class Refreshes:
             if not _is_due(run, dataset, due):
                 return None
             return self._add(run, dataset, BY_CLOCK, due, "service", None)
+
+    def since(
+        self, dataset: str, due: float, allowed: Callable[[], None] = lambda: None
+    ) -> Refresh | None:
+        """Refresh a data set unless it was refreshed since a time; return the refresh if so."""
+        # allowed: as of :meth:`when_due`.
+        if self._was_since(self.current(dataset), due):
+            return None
+        allowed()
+        with self._database.begin(lock="refresh") as run:
+            row = run.execute(_CURRENT, {"dataset": dataset}).first()
+            if row is not None and self._was_since(Refresh(row.number, row.at, row.way), due):
+                return None
+            return self._add(run, dataset, BY_CLOCK, int(due), "service", None)
+
+    def _was_since(self, refresh: Refresh, due: float) -> bool:
+        # (A time ahead of the clock is of a clock that was set back.)
+        return refresh.way != FIRST and due <= refresh.at <= self._clock()
 
     def _add(
         self,
@@ -231,7 +256,7 @@ def _is_due(run: sa.Connection, dataset: str, due: int) -> bool:
     return (latest is None or latest < due) and opened is not None and opened <= due
 
 
-# Scheduled work: refreshes that are due, and periods that are over.
+# Scheduled work: refreshes and releases that are due, and periods that are over.
 
 
 _TICK_SECONDS = 1.0  # seconds between two looks at what is due
@@ -244,6 +269,9 @@ class Scheduler:
     # The store decides which process does what, so that several processes do nothing twice.
     #
     # allowed: raises where data sets may not be read again now.
+    # release: makes the releases that are due.  It has a thread of its own: a release is seen when
+    #   it is made, and one that waited for the update of a dashboard would show how long an engine
+    #   took.
 
     def __init__(
         self,
@@ -253,21 +281,37 @@ class Scheduler:
         refreshed: Callable[[str], None],
         allowed: Callable[[], None] = lambda: None,
         note: Callable[[], None] = lambda: None,
+        release: Callable[[], object] = lambda: None,
     ) -> None:
         self._schedules, self._refreshes = schedules, refreshes
         self._dashboards, self._refreshed, self._allowed = dashboards, refreshed, allowed
-        self._note = note
+        self._note, self._release = note, release
         self._stopping = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        self._thread = threading.Thread(target=self._run, name="tacit scheduler", daemon=True)
-        self._thread.start()
+        for name, run in (
+            ("tacit scheduler", self._run),
+            ("tacit scheduled releases", self._run_releases),
+        ):
+            self._threads.append(threading.Thread(target=run, name=name, daemon=True))
+            self._threads[-1].start()
 
     def stop(self) -> None:
         self._stopping.set()
-        if self._thread is not None:
-            self._thread.join()
+        for thread in self._threads:
+            thread.join()
+
+    def _run_releases(self) -> None:
+        while not self._stopping.wait(_TICK_SECONDS):
+            self.release_due()
+
+    def release_due(self) -> None:
+        """Make the releases that are due; what fails is tried again at the next look."""
+        try:
+            self._release()
+        except Exception:
+            log("unexpected", error=True)
 
     def _run(self) -> None:
         for looks in count(1):

@@ -135,9 +135,13 @@ def _wrong_fields(errors: Iterable[Mapping[str, Any]], body: Any = None) -> Prob
     )
 
 
+_NO_OBJECT = ("model_attributes_type", "model_type", "dict_type")
+_WRITE_AN_OBJECT = 'write a JSON object, as in {"name": ...}'
+
+
 def _wrong_field(error: Mapping[str, Any], body: Any) -> str:
     if error["type"] != "extra_forbidden":
-        return str(error["msg"])
+        return _WRITE_AN_OBJECT if error["type"] in _NO_OBJECT else str(error["msg"])
     _, *way, name = error["loc"]
     model = body
     for part in way:

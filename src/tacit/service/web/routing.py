@@ -53,6 +53,13 @@ class ErrorBody(ReplyModel):
     error: _Error
 
 
+# What every route of a router may reply besides its own.
+ERRORS: dict[int | str, dict[str, Any]] = {
+    "4XX": {"model": ErrorBody, "description": "The request is refused"},
+    "5XX": {"model": ErrorBody, "description": "The service failed"},
+}
+
+
 # The body of a request that asks: a question, and what it may spend.
 
 
@@ -259,23 +266,34 @@ def _authenticated(request: Request, sent: HTTPAuthorizationCredentials | None) 
 
 
 def checked(request: Request, text: str, kind: str = BEARER) -> Caller:
-    provider = state_of(request).provider
-    with counted(request, text):
-        if kind == BEARER and provider is not None and provider.reads(text):
-            return provider.caller(text)
-        return state_of(request).tokens.check(text, kind)
+    address = "" if request.client is None else request.client.host
+    return caller_of(state_of(request), text, address, kind)
+
+
+def caller_of(state: ServiceState, text: str, address: str, kind: str = BEARER) -> Caller:
+    """Return whose token a text is, of this service or of its login."""
+    with _counted(state, text, address):
+        if kind == BEARER and state.provider is not None and state.provider.reads(text):
+            return state.provider.caller(text)
+        return state.tokens.check(text, kind)
 
 
 @contextmanager
 def counted(request: Request, text: str) -> Iterator[None]:
     """Count a failure of the address if a token is a guess."""
+    address = "" if request.client is None else request.client.host
+    with _counted(state_of(request), text, address):
+        yield
+
+
+@contextmanager
+def _counted(state: ServiceState, text: str, address: str) -> Iterator[None]:
     # One that this service signed is not a guess, also where it is void by now.
-    state = state_of(request)
     try:
         yield
     except Problem as problem:
         if problem.code == "unauthenticated" and not state.tokens.signed(text):
-            state.failures.note("" if request.client is None else request.client.host)
+            state.failures.note(address)
         raise
 
 

@@ -6,10 +6,12 @@ import asyncio
 import multiprocessing
 import os
 import signal
+import socket
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,7 @@ from tacit.service.web.page_routes import declare as declare_pages
 from tacit.service.web.page_routes import entry as entry_pages
 from tacit.service.web.page_routes import live as live_pages
 from tacit.service.web.page_routes import releases as release_pages
+from tacit.service.web.page_routes import schedules as schedule_pages
 from tacit.service.web.problems import handle_problems, rendered
 from tacit.service.web.routes import (
     access,
@@ -43,9 +46,17 @@ from tacit.service.web.routes import (
     operation,
     releases,
     saved,
+    schedules,
 )
-from tacit.service.web.routing import ErrorBody, cookie_name, declared_right, signed_in
+from tacit.service.web.routing import (
+    caller_of,
+    cookie_name,
+    declared_right,
+    signed_in,
+)
 from tacit.service.web.state import ServiceState
+from tacit.service.wire.queries import Parts
+from tacit.service.wire.server import WireServer
 
 # The description of the API: what the framework writes, with what it cannot know.
 #
@@ -69,6 +80,10 @@ _LINKS = {
     "post /v1/datasets/{name}/dashboards": {
         "look": ("get", "/v1/dashboards/{id}", {"id": "$response.body#/id"})
     },
+    "post /v1/datasets/{name}/schedules": {
+        "look": ("get", "/v1/schedules/{id}", {"id": "$response.body#/id"}),
+        "cancel": ("delete", "/v1/schedules/{id}", {"id": "$response.body#/id"}),
+    },
 }
 _COUNT = {"sql": "select count(*) as n from visits", "epsilon": "1/10"}
 _PLAN = {
@@ -85,6 +100,12 @@ _DAILY = {
     "periods": 365,
     "epsilon": "1/2",
 }
+_MONTHLY = {
+    "request": {**_COUNT, "tag": "beds"},
+    "start": "2126-01-01",
+    "every": "1mo",
+    "times": 12,
+}
 # The bodies of requests, each as someone would send it.
 _EXAMPLES = {
     "/v1/datasets/{name}/preview": _COUNT,
@@ -93,6 +114,8 @@ _EXAMPLES = {
     "/v1/datasets/{name}/plans": _PLAN,
     "/v1/datasets/{name}/dashboards/preview": _DAILY,
     "/v1/datasets/{name}/dashboards": _DAILY,
+    "/v1/datasets/{name}/schedules/preview": _MONTHLY,
+    "/v1/datasets/{name}/schedules": _MONTHLY,
 }
 
 
@@ -149,26 +172,37 @@ ROUTERS: tuple[APIRouter, ...] = (
     datasets.refresh_router,
     collections.router,
     dashboards.router,
+    schedules.router,
     operation.router,
     entry_pages.router,
     dataset_pages.router,
     release_pages.router,
     declare_pages.router,
     live_pages.router,
+    schedule_pages.router,
 )
 # The beginnings of paths that take the reports of many devices at once.
 LARGE = ("/v1/collections/",)
 
 
-def create_app(given: Settings | ServiceState) -> FastAPI:
+def create_app(
+    given: Settings | ServiceState, tls: tuple[str, str] | None = None, *, shared: bool = False
+) -> FastAPI:
+    """Return the application; with ``shared`` its wire listens at one port with others."""
     state = given if isinstance(given, ServiceState) else ServiceState(given)
+    wire = _wire(state, tls)
 
     @asynccontextmanager
-    async def running(_app: FastAPI) -> AsyncIterator[dict[str, int]]:
+    async def running(app: FastAPI) -> AsyncIterator[dict[str, int]]:
         await asyncio.to_thread(state.start)
         try:
+            if wire is not None:
+                await wire.start(shared=shared)
+                app.state.wire = wire
             yield {"header_seconds": state.settings.limits.header_seconds}
         finally:
+            if wire is not None:
+                await wire.stop()
             await asyncio.to_thread(state.close)
 
     app = FastAPI(
@@ -179,16 +213,12 @@ def create_app(given: Settings | ServiceState) -> FastAPI:
         docs_url=None,  # their page would load scripts from elsewhere
         redoc_url=None,
         redirect_slashes=False,  # its redirects follow the header Host
-        responses={
-            "4XX": {"model": ErrorBody, "description": "The request is refused"},
-            "5XX": {"model": ErrorBody, "description": "The service failed"},
-        },
     )
     app.state.tacit = state
     app.state.every_route = [route for router in ROUTERS for route in router.routes]
     handle_problems(app, signed_in)
-    for router in ROUTERS:
-        app.include_router(router)
+    # as they are: to include a router is to build each of its routes again
+    app.router.routes.extend(app.state.every_route)
     describe(app)
     app.add_middleware(
         Guard, settings=state.settings, cookie=cookie_name(state.settings.secure), large=LARGE
@@ -197,13 +227,29 @@ def create_app(given: Settings | ServiceState) -> FastAPI:
     return app
 
 
+def _wire(state: ServiceState, tls: tuple[str, str] | None) -> WireServer | None:
+    """Return the wire of a service, where its settings have one."""
+    if state.settings.wire is None:
+        return None
+    parts = Parts(
+        state.datasets,
+        state.release_service,
+        partial(caller_of, state),
+        state.tokens.still,
+        state.note_denial,
+        state.clock,
+    )
+    certificate, key = tls or (None, None)
+    return WireServer(parts, state.settings.wire, state.settings.limits, certificate, key)
+
+
 # The server that runs the application: one process or many, with TLS of its own or behind a proxy.
 #
 # Each process of many opens the folder again; what they share is in the database and the
 # ledgers.
 
 
-_FOLDER = "TACIT_SERVICE_FOLDER"
+_FOLDER, _TLS = "TACIT_SERVICE_FOLDER", "TACIT_SERVICE_TLS"
 _HEAD_BYTES = 16_384
 _IDLE_SECONDS = 15
 _LENGTHS = {b"content-length", b"transfer-encoding"}
@@ -245,6 +291,20 @@ class ServerOptions:
                 "proxy with TLS in front and set url = 'https://...' in service.toml, or give "
                 "--tls-certificate and --tls-key"
             )
+
+    def refuse_taken(self) -> None:
+        """Raise if the address cannot be listened at; its port is free again afterwards."""
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        with socket.socket(family) as probe:
+            if os.name == "posix":  # what ended just now does not count, as for the server itself
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((self.host, self.port))
+            except OSError as error:
+                raise UsageError(
+                    f"the service cannot listen at {self.host}, port {self.port}: "
+                    f"{error.strerror}; choose another: --port or --host"
+                ) from None
 
 
 class _BoundedServer(H11Protocol):
@@ -309,7 +369,9 @@ def application() -> FastAPI:
     """Return the application of the folder that the environment names: one process of several."""
     configure()
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    return create_app(Settings.load(os.environ[_FOLDER]))
+    certificate, _, key = os.environ.get(_TLS, "").partition(os.pathsep)
+    tls = (certificate, key) if certificate else None
+    return create_app(Settings.load(os.environ[_FOLDER]), tls, shared=True)
 
 
 def _end_with_parent() -> None:
@@ -326,12 +388,15 @@ def run(given: Settings | ServiceState, server: ServerOptions) -> None:
     server.refuse_plain(settings)
     options = _options(settings, server)
     configure()
+    tls = None if server.certificate is None else (server.certificate, server.key or "")
     if server.processes == 1:
-        uvicorn.run(create_app(given), **options)
+        uvicorn.run(create_app(given, tls), **options)
         return
     # What cannot be opened is reported once, and not by every process.
     (given if isinstance(given, ServiceState) else ServiceState(given)).close()
     os.environ[_FOLDER] = str(Path(settings.folder).resolve())
+    if tls is not None:
+        os.environ[_TLS] = os.pathsep.join(str(Path(one).resolve()) for one in tls)
     uvicorn.run(
         "tacit.service.web.server:application", factory=True, workers=server.processes, **options
     )

@@ -28,6 +28,7 @@ from tacit.service.problem import Problem
 from tacit.service.refresh.collection import ReportStore, collections_of
 from tacit.service.refresh.dashboards import DashboardRequests, Dashboards
 from tacit.service.refresh.refreshes import Refreshes, Scheduler, schedules_of
+from tacit.service.refresh.schedules import ReleaseSchedules, ScheduleRequests
 from tacit.service.settings import Settings
 from tacit.service.telemetry import Metrics, Sample, Traces
 from tacit.service.tokens import Tokens, behind
@@ -218,6 +219,23 @@ class ServiceState:
         self.dashboard_requests = DashboardRequests(
             self.database, self.audit, self.dashboards, decisions, clock
         )
+        self.schedules = ReleaseSchedules(
+            self.database,
+            self.audit,
+            queue,
+            self.datasets.of,
+            self.release_service.hides,
+            self.refreshes,
+            self.records.acted,
+            clock,
+            self.datasets.refuse_overlaps,
+            self.metrics.refreshed,
+        )
+        self.schedules.wake = self.workers.wake
+        self.release_service.scheduled = self.schedules.reserves
+        self.schedule_requests = ScheduleRequests(
+            self.database, self.audit, self.schedules, decisions, clock
+        )
         schedules_of(self.datasets.refreshed_when())
         self.scheduler = Scheduler(
             lambda: schedules_of(self.datasets.refreshed_when()),
@@ -226,10 +244,10 @@ class ServiceState:
             self.metrics.refreshed,
             self.datasets.refuse_overlaps,
             self.metrics.note,
+            self.schedules.release_due,
         )
         self.readiness = ReadinessChecks(self.database, self.datasets, self.workers)
-        for name in self.declared:
-            self.refreshes.begin(name)
+        self.refreshes.begin(*self.declared)
         add_gauges(self.metrics, self.audit, queue, self.datasets)
 
     def start(self) -> None:

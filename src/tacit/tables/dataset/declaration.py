@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -24,6 +24,7 @@ from tacit.tables.dataset.table import (
     TableDeclaration,
     known_fields,
     mapping,
+    person,
     read_toml,
     text,
     toml_of,
@@ -34,7 +35,15 @@ from tacit.tables.engines.files import PACKED, typed
 from tacit.tables.open_source import Source, identity_of, open_beside
 from tacit.tables.plan.query import LABELS, labelled_keys
 from tacit.tables.plan.query import Declared as AskedDeclared
-from tacit.tables.privacy_unit import OneRowEach, PersonUnit, one_row_each
+from tacit.tables.privacy_unit import (
+    OneRowEach,
+    Person,
+    PersonUnit,
+    one_row_each,
+    person_columns,
+    person_from,
+    person_json,
+)
 from tacit.tables.release.opened_table import OpenedTable, OtherTable
 from tacit.tables.session import NEIGHBOURS, Session
 
@@ -126,7 +135,7 @@ class Dataset:
     Args:
         name: the public name of the data set.
         unit: whom an answer protects: ``"row"``, or ``{"person": "person_id", "rows": 5,
-            "groups": 3}``, as :func:`tacit.unit` takes them.
+            "groups": 3}``, as :func:`tacit.unit` takes them; ``person`` may be a list of columns.
         tables: of each table by name its fields: ``path`` (or ``url`` and ``table``, or
             ``spark``), how it is read, and of each of its ``columns`` the ``kind``, ``bounds``,
             ``keys``, ``meaning`` and ``unit``.  The first that is protected is the default.
@@ -154,7 +163,7 @@ class Dataset:
     """
 
     name: str
-    unit: str | Mapping[str, str | int]
+    unit: str | Mapping[str, str | int | Sequence[str]]
     tables: Mapping[str, TableDeclaration]
     budget: str | Mapping[str, str | float | Fraction] | None = None
     ledger: str | None = None
@@ -167,7 +176,7 @@ class Dataset:
         def __init__(
             self,
             name: str,
-            unit: str | Mapping[str, str | int],
+            unit: str | Mapping[str, str | int | Sequence[str]],
             tables: Mapping[str, TableDeclaration | Mapping[str, Declared]],
             budget: str | Mapping[str, str | float | Fraction] | None = None,
             ledger: str | None = None,
@@ -220,6 +229,27 @@ class Dataset:
                 raise UsageError(
                     f"the table {name!r} has a person, and the unit is a row: say whom an answer "
                     "protects, unit = { person = 'person_id', rows = 5 }"
+                )
+            self._same_parts(name, table)
+
+    def _same_parts(self, name: str, table: TableDeclaration) -> None:
+        """Raise if a table names a person by more or fewer columns, or by them in another order."""
+        named = self.unit.get("person") if isinstance(self.unit, Mapping) else None
+        if table.person is None or table.person is OPEN or named in (None, OPEN, OPEN.sign):
+            return
+        own, shared = person_columns(table.person), person_columns(person_from(named))
+        if len(own) != len(shared):
+            raise UsageError(
+                f"the table {name!r} names a person by {' and '.join(own)}, and the unit by "
+                f"{' and '.join(shared)}: name the same people by as many columns in each table"
+            )
+        people = (t.person for t in self.tables.values() if t.person is not OPEN)
+        for other in (shared, *map(person_columns, people)):
+            if own != other and sorted(own) == sorted(other):
+                raise UsageError(
+                    f"the table {name!r} names a person by {' and '.join(own)}, which are "
+                    f"{' and '.join(other)} elsewhere: people of several columns are matched in "
+                    "their order, so name them in one order in all tables"
                 )
 
     @classmethod
@@ -295,8 +325,9 @@ class Dataset:
         """
         tables = {name: table.to_fields() for name, table in self.tables.items()}
         for fields in tables.values():
-            if folder is not None and "path" in fields:
-                fields["path"] = _from(folder, str(fields["path"]))
+            for path in ("path", "codebook"):
+                if folder is not None and path in fields:
+                    fields[path] = _from(folder, str(fields[path]))
         ledger = self.ledger
         if ledger is not None and folder is not None:
             ledger = _from(folder, ledger)
@@ -417,15 +448,15 @@ def _unit(spec: Any) -> None:
     if not isinstance(spec, Mapping):
         raise UsageError("unit of the data set is 'row'" + _UNIT_HELP)
     known_fields(spec, _UNIT, "unit")
-    person, rows = text(spec, "person", "unit"), whole(spec, "rows", "unit")
+    named, rows = person(spec, "unit"), whole(spec, "rows", "unit")
     groups = whole(spec, "groups", "unit")
-    if person is None or rows is None:
+    if named is None or rows is None:
         raise UsageError(
             "unit lacks the person column, or the largest number of rows that count per person: "
             "unit = { person = 'person_id', rows = 5 }"
         )
-    if isinstance(person, str) and isinstance(rows, int) and groups is not OPEN:
-        PersonUnit(person, rows, groups)
+    if named is not OPEN and isinstance(rows, int) and groups is not OPEN:
+        PersonUnit(named, rows, groups)
 
 
 def _budget(spec: Any) -> Budget | None:
@@ -550,8 +581,8 @@ def _keys(spec: TableDeclaration) -> dict[str, tuple[Any, ...]]:
 
 def keys_of(spec: TableDeclaration, source: Source) -> dict[str, tuple[Any, ...]]:
     """Return the declared keys of the columns of an open table, from its labels where so said."""
-    labelled = [c for c, one in spec.columns.items() if one.keys == LABELS]
-    return _keys(spec) | {c: tuple(labelled_keys(c, source.labels.get(c, {}))) for c in labelled}
+    known = source.labels
+    return _keys(spec) | {c: tuple(labelled_keys(c, known.get(c, {}))) for c in _labelled(spec)}
 
 
 def _descriptions(spec: TableDeclaration) -> dict[str, dict[str, str]]:
@@ -567,12 +598,17 @@ def _beside(dataset: Dataset, name: str, first: TableDeclaration) -> OtherTable:
         if public
         else partial(open_joined, spec, name, folder, first)
     )
-    person = None if public else dataset.unit_of(name).column
-    key = spec.key if person is None else (person,)
-    return OtherTable(name, key, public, opened, _bounds(spec), _keys(spec), _descriptions(spec))
+    key = spec.key if public else dataset.unit_of(name).columns
+    known = _bounds(spec), _keys(spec), _labelled(spec), _descriptions(spec)
+    return OtherTable(name, key, public, opened, *known)
 
 
-def _people(dataset: Dataset) -> tuple[tuple[str, str | None], ...]:
+def _labelled(spec: TableDeclaration) -> tuple[str, ...]:
+    """Return the columns whose keys are declared as the values with a label."""
+    return tuple(column for column, one in spec.columns.items() if one.keys == LABELS)
+
+
+def _people(dataset: Dataset) -> tuple[tuple[str, Person | None], ...]:
     """Return the protected tables of a data set, each with its person column."""
     return tuple((name, dataset.unit_of(name).column) for name in dataset.protected)
 
@@ -581,7 +617,8 @@ def identity(dataset: Dataset) -> str:
     """Return what the ledger of a data set protects: its name, and a digest of its tables."""
     # All protected tables are in it with their person columns, because one budget is that of the
     # same people in all of them.
-    digest = identity_of(dataset.name, list(map(list, _people(dataset))))
+    people = [[name, person_json(person)] for name, person in _people(dataset)]
+    digest = identity_of(dataset.name, people)
     return f"{dataset.name} ({digest[:16]})"
 
 

@@ -13,14 +13,15 @@ from typing import Any, Unpack
 from tacit.arithmetic.exact import as_fraction
 from tacit.errors import UsageError
 from tacit.expressions.schema import Column, Schema
+from tacit.tables.codebook import CodebookColumn
 from tacit.tables.dataset.declaration import Dataset, keys_of, open_table
 from tacit.tables.dataset.table import Declared, toml_of
 from tacit.tables.engines.files import typed
 from tacit.tables.missing_codes import ReadOptions, missing_codes
-from tacit.tables.open_source import open_source
+from tacit.tables.open_source import codebook_of, open_source
 from tacit.tables.plan.parse_question import schema_from
 from tacit.tables.plan.query import Unit, plain_key
-from tacit.tables.privacy_unit import OneRowEach, PersonUnit
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit, person_or_none
 from tacit.tables.reading import DEFAULT_READING, Reading
 
 # What is public of a table, as one who may not open it learns it: enough to write a question.
@@ -105,7 +106,8 @@ class TableShape:
         read: Unit | None = None
         if unit is not None:
             whole = unit["rows"], unit["groups"]
-            read = OneRowEach() if unit["column"] is None else PersonUnit(unit["column"], *whole)
+            person = person_or_none(unit["column"])
+            read = OneRowEach() if person is None else PersonUnit(person, *whole)
         descriptions = {
             c["name"]: {n: c[n] for n in ("meaning", "unit") if c.get(n)} for c in columns
         }
@@ -139,13 +141,12 @@ def _shape(dataset: Dataset, name: str) -> TableShape:
         schema, reading = Schema(list(source.schema.values())), source.reading
         keys = keys_of(spec, source)
     unit = dataset.unit_of(name) if name in dataset.protected else None
-    person = None if unit is None else unit.column
     columns = spec.columns.items()
     return TableShape(
         name,
         schema,
         unit,
-        tuple(spec.key) if unit is None else (() if person is None else (person,)),
+        tuple(spec.key) if unit is None else unit.columns,
         spec.size if isinstance(spec.size, int) else None,
         {c: one.bounds for c, one in columns if isinstance(one.bounds, tuple)},
         keys,
@@ -165,11 +166,14 @@ _PERSON = re.compile(
     r"(_?(id|no|nr|number|key|code))?|p?id|ssn|uid",
     re.IGNORECASE,
 )
+# Names of two columns that name a person together: of IPUMS, of Eurostat's and of DHS's files.
+_PAIRS = (("serial", "pernum"), ("hhid", "pid"), ("hhid", "hvidx"), ("caseid", "hvidx"))
 _NUMBERS = ("integer", "float", "decimal")
 _EXPLAINED = {
     "unit": """\
-# Whom does an answer protect?  The column that names a person (or a household), and the most rows
-# of one person that count: extra rows are down-weighted, more rows mean more noise.
+# Whom does an answer protect?  The column that names a person (or a household), or several that do
+# together, person = ["household", "number"]; and the most rows of one person that count: extra rows
+# are down-weighted, more rows mean more noise.
 # groups: the most groups that one person is counted in, such as 1 site: as many as rows if left
 #   out, and the noise of counts of people is then that many times as large.
 # Where every row is another person: unit = "row".""",
@@ -219,21 +223,31 @@ def draft(
     where = {"url": location} if "://" in location and table else {"path": location}
     codes = missing_codes(read.get("missing"))
     written: dict[str, Any] = {**read, "types": None, "missing": codes or None}
+    book = codebook_of(location, written)
+    written |= {"codebook": None if book is None else book.path}
+    said = {} if book is None else {column.name: column for column in book.columns}
+    unit = _unit(columns)
+    person = unit["person"] if isinstance(unit["person"], list) else [unit["person"]]
     fields: dict[str, Declared] = {
         **where,
         **({"table": table} if table else {}),
         **{option: spec for option, spec in written.items() if spec is not None},
-        "columns": {c.name: _column(c, c.name in labels) for c in columns if not c.problem},
+        "columns": {
+            c.name: _column(c, c.name in labels, c.name in person) | _said(said.get(c.name))
+            for c in columns
+            if not c.problem
+        },
     }
-    return Dataset(chosen, _unit(columns), {chosen: fields}, {"epsilon": "?"}, folder=Path())
+    return Dataset(chosen, unit, {chosen: fields}, {"epsilon": "?"}, folder=Path())
 
 
 def draft_text(dataset: Dataset, folder: Path) -> str:
     """Return a draft as the text of a file in a folder, each question explained."""
     fields: Any = dataset.to_fields(Path(os.path.relpath(dataset.folder, folder)))
     for table in fields["tables"].values():
-        if os.path.isabs(table.get("path", "")):
-            table["path"] = os.path.relpath(table["path"], folder)
+        for path in ("path", "codebook"):
+            if os.path.isabs(table.get(path, "")):
+                table[path] = os.path.relpath(table[path], folder)
     toml = toml_of(fields)
     lines = [
         "# A declaration of a data set: everything in it is public.",
@@ -255,15 +269,32 @@ def draft_text(dataset: Dataset, folder: Path) -> str:
 def _unit(columns: list[Column]) -> dict[str, Any]:
     """Guess the person column by its name; a person decides the rest."""
     named = [column.name for column in columns if _PERSON.fullmatch(column.name)]
-    return {"person": named[0] if named else "?", "rows": "?", "groups": "?"}
+    several = [
+        [column.name for column in columns if column.name.casefold() in pair] for pair in _PAIRS
+    ]
+    pairs = [pair for pair in several if len(pair) == 2]
+    guess = named[0] if named else pairs[0] if pairs else "?"
+    return {"person": guess, "rows": "?", "groups": "?"}
 
 
-def _column(column: Column, is_labelled: bool = False) -> dict[str, Any]:
+def _said(column: CodebookColumn | None) -> dict[str, Any]:
+    """Return what a codebook declares of a column: what is valid, never what occurs."""
+    if column is None:
+        return {}
+    known: dict[str, Any] = {"kind": column.kind} if column.kind == "timestamp" else {}
+    known |= {"meaning": column.meaning} if column.meaning else {}
+    person = _PERSON.fullmatch(column.name) is not None
+    if column.bounds is not None and not (column.keys or person):
+        known["bounds"] = list(column.bounds)
+    return known | ({"keys": list(column.keys)} if column.keys and not column.labels else {})
+
+
+def _column(column: Column, is_labelled: bool, is_person: bool) -> dict[str, Any]:
     """Return what is known of a column, and what a person must decide."""
     if column.kind == "undeclared":
         return {"kind": "?"}
     known: dict[str, Any] = {"kind": column.kind} if column.kind not in ("missing", "other") else {}
-    if _PERSON.fullmatch(column.name):
+    if is_person or _PERSON.fullmatch(column.name):
         return known
     if is_labelled:  # a person decides whether its labels are those of the questionnaire
         return {**known, "keys": "?"}

@@ -21,6 +21,7 @@ from tacit.tables.engines.csv import TYPES, CsvOptions, csv_format
 from tacit.tables.engines.files import ConfinedPath, typed
 from tacit.tables.missing_codes import Codes, missing_codes
 from tacit.tables.plan.query import LABELS
+from tacit.tables.privacy_unit import Person, person_from, person_json
 from tacit.tables.query.keys import fit_number, key_of_kind
 
 # Fields of a declaration, read with care: unknown ones, wrong kinds, and open questions.
@@ -79,6 +80,16 @@ def text(spec: Mapping[str, Any], name: str, where: str) -> str | Open | None:
     if "\0" in value:
         raise UsageError(f"{name} of {where} holds the character NUL: remove it")
     return value
+
+
+def person(spec: Mapping[str, Any], where: str) -> Person | Open | None:
+    """Return the columns that name a person, the open question, or None where nothing is said."""
+    if not isinstance(spec.get("person"), (list, tuple)):
+        return text(spec, "person", where)
+    try:
+        return person_from(spec["person"])
+    except UsageError as error:
+        raise UsageError(f"person of {where}: {error}") from None
 
 
 def line(spec: Mapping[str, Any], name: str, where: str) -> str | Open | None:
@@ -336,6 +347,7 @@ _TABLE_FIELDS = (
     *_LIMITS,
     *_READING,
     "missing",
+    "codebook",
     "public",
     "key",
     "person",
@@ -357,13 +369,14 @@ class TableDeclaration:
     reading: Mapping[str, Declared] = field(default_factory=dict)
     # the codes of columns that are missing values, by name
     missing: Codes = field(default_factory=dict)
+    codebook: str | None = None  # the path of a codebook of the table
     # ``memory_limit``, ``threads`` and ``timeout`` of the engine
     limits: Mapping[str, Declared] = field(default_factory=dict)
     # whether everyone may know its rows: it has no people, and costs nothing
     public: bool | Open = False
     key: tuple[str, ...] = ()  # the columns that name a row of a public table, each value once
     # the person column of a protected table, where it is not that of the unit
-    person: str | Open | None = None
+    person: Person | Open | None = None
     # about how many people a protected table has, where that is public
     size: int | Open | None = None
     # what is public of each column
@@ -395,10 +408,11 @@ class TableDeclaration:
             table,
             {name: fields[name] for name in _READING if name in fields},
             missing_codes(fields.get("missing")),
+            _said(fields, "codebook", where, optional=True),
             _limits(fields, where),
             flag(fields, "public", where),
             _names(fields.get("key", ()), "key", where),
-            text(fields, "person", where),
+            person(fields, where),
             whole(fields, "size", where),
             _columns(fields.get("columns", {}), where),
         )
@@ -434,15 +448,21 @@ class TableDeclaration:
             **self.limits,
             **self.reading,
             "missing": self.missing,
+            "codebook": self.codebook,
             "public": self.public,
             "key": list(self.key),
-            "person": self.person,
+            "person": person_json(self.person) if self.person is not OPEN else OPEN,
             "size": self.size,
             "columns": {name: column.to_fields() for name, column in self.columns.items()},
         }
-        return {name: value for name, value in spec.items() if value not in (None, False, [], {})}
+        # an integer 0 is said, as in version = 0, though it equals False
+        return {
+            name: value
+            for name, value in spec.items()
+            if value is not None and value is not False and value not in ([], {})
+        }
 
-    def options(self, name: str, folder: Path) -> dict[str, Declared]:
+    def options(self, name: str, folder: Path) -> dict[str, Declared | ConfinedPath]:
         """Options to open the table, as :func:`tacit.tables.open_source.open_source` takes them."""
         types = {
             column: spec.kind
@@ -454,19 +474,17 @@ class TableDeclaration:
             "name": name,
             "table": self.table,
             "missing": self.missing,
+            "codebook": None if self.codebook is None else self._path(self.codebook, folder),
             **self.limits,
             **csv,
         }
 
     def _is_text(self, folder: Path) -> bool:
-        """Return whether the place holds CSV files, which declare no types of their own."""
-        from tacit.tables.engines.duckdb.source import is_csv_source
+        """Return whether the place holds files that declare no types of their own."""
+        from tacit.tables.engines.duckdb.source import text_kind
 
-        return (
-            self.source_kind == "path"
-            and self.table is None
-            and is_csv_source(self.located(folder))
-        )
+        is_path = self.source_kind == "path" and self.table is None
+        return is_path and text_kind(self.located(folder)) != ""
 
     def within(self, folder: Path) -> object:
         """Return the source as it is opened, a path as seen from the folder of the declaration."""
@@ -476,9 +494,14 @@ class TableDeclaration:
 
     def located(self, folder: Path) -> str | ConfinedPath:
         """Return the path or the address as it is opened, seen from the folder of the file."""
+        if self.root is None and "://" in self.source:
+            return self.source
+        return self._path(self.source, folder)
+
+    def _path(self, path: str, folder: Path) -> str | ConfinedPath:
         if self.root is not None:
-            return ConfinedPath(os.path.join(folder, self.source), self.root)
-        return self.source if "://" in self.source else os.path.join(folder, typed(self.source))
+            return ConfinedPath(os.path.join(folder, path), self.root)
+        return os.path.join(folder, typed(path))
 
 
 def _said(spec: Mapping[str, Any], name: str, where: str, optional: bool = False) -> str | None:

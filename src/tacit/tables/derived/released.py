@@ -23,13 +23,19 @@ from tacit.expressions.schema import Schema
 from tacit.report.issued import FORMAT, canonical_text, planner
 from tacit.tables.cell_axis import Axis
 from tacit.tables.joint.cell_counts import CellsPart
-from tacit.tables.joint.family import Family, laplace_half_width, laplace_tail_bound
-from tacit.tables.noise import GridNoise
+from tacit.tables.joint.family import Family
+from tacit.tables.noise import (
+    FIRST_RULES,
+    GridNoise,
+    half_width_of_terms,
+    laplace_tail_bound,
+    normal_quantile,
+)
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query, plain_key
-from tacit.tables.statistics.base import LEVEL, Noise, distribution_of_rows
 from tacit.tables.statistics.counts import RowsPart
 from tacit.tables.statistics.histogram import HistogramPart
+from tacit.tables.statistics.part import LEVEL, Noise, distribution_of_rows
 from tacit.workload.marginals import Subset
 
 # Which rows a question is about, column by column: what filters, groups and bins ask of each.
@@ -271,8 +277,16 @@ class ReleasedCells(ABC):
         steps = sum(distribution.grid * sizes for distribution, _, sizes in terms)
         if any(distribution.kind == "laplace" for distribution, _, _ in terms):
             return np.asarray(math.sqrt(2) * laplace_tail_bound(LEVEL) * deviation + steps)
-        z = GridNoise("gaussian", 1.0, 0.0).half_width((1.0,), LEVEL)
-        return np.asarray(z * deviation + steps)
+        z = normal_quantile(LEVEL)
+        plain = z * deviation + steps
+        # With ``sum w^2 = (sum |w|)^2`` there is one weight, whose noise has an exact quantile.
+        for distribution, squares, sizes in terms:
+            if distribution.rules == FIRST_RULES:
+                continue
+            others = sum(each for other, _, each in terms if other is not distribution)
+            alone = (others == 0) & np.isclose(squares, sizes**2, rtol=1e-12, atol=0)
+            plain = np.where(alone, sizes * distribution.half_width((1.0,), LEVEL), plain)
+        return np.asarray(plain)
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,14 +303,13 @@ class AloneCells(ReleasedCells):
         ]
 
     def half_widths(self, terms: Sequence[Term]) -> Array:
-        """Return the half-widths; of Laplace noise on cells that are added up, the quantile."""
+        """Return the half-widths; of cells that are added up, the quantile of their noise."""
         ((distribution, squares, sizes),) = terms
-        if distribution.kind != "laplace" or not np.array_equal(
-            squares, sizes
-        ):  # others than 0 and 1
+        first = distribution.rules == FIRST_RULES and distribution.kind == "gaussian"
+        if first or not np.array_equal(squares, sizes):  # other weights than 0 and 1
             return super().half_widths(terms)
         counts = np.unique(squares)
-        each = [laplace_half_width(((distribution, 1.0, int(n)),), LEVEL) for n in counts]
+        each = [half_width_of_terms(((distribution, 1.0, int(n)),), LEVEL) for n in counts]
         return np.asarray(np.array(each)[np.searchsorted(counts, squares)])
 
 

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -58,6 +59,10 @@ class Engine(Protocol):
     def drop(self, relation: str) -> None:
         """Remove what :meth:`materialise` or :meth:`store_text` stored."""
 
+    def divided(self, sql: str, part: str, parts: int) -> AbstractContextManager[list[str] | None]:
+        """Return a block with relations of the rows of a query, one for each number ``part``."""
+        # None where the engine cannot store rows on disk in parts.
+
     def reading(self) -> AbstractContextManager[object]:
         """Return a block in which all queries see the table in one state."""
         # An engine whose tables do not change while they are open has nothing to do there.
@@ -84,6 +89,10 @@ class InPlaceEngine:
     def materialise(self, sql: str) -> str:
         """Return the query itself as a relation: each question reads the table again."""
         return f"({sql}) as {new_name()}"
+
+    def divided(self, sql: str, part: str, parts: int) -> AbstractContextManager[None]:
+        """Return a block with None: the engine divides its work by its own memory."""
+        return nullcontext()
 
     def planner(self, *, again: bool = False) -> None:
         """Return None: anyone may change the table at any time."""
@@ -157,44 +166,75 @@ _PAUSE = 0.05
 _PAUSES = 100
 
 
+class _Query:
+    """What is asked in another thread, and how that ended."""
+
+    def __init__(self, ask: Callable[[], Any]) -> None:
+        self._asks = [ask]
+        self.begun = False
+        self.done = threading.Event()
+        self.results: list[Any] = []
+        self.failed: list[BaseException] = []
+
+    def run(self) -> None:
+        self.begun = True
+        try:
+            self.results.append(self._asks.pop()())
+        except BaseException as failure:
+            self.failed.append(failure)
+
+
+class _Runner(threading.Thread):
+    """A thread that runs queries, one after another."""
+
+    def __init__(self) -> None:
+        super().__init__(name="tacit queries", daemon=True)
+        self.queries: SimpleQueue[_Query] = SimpleQueue()
+
+    def run(self) -> None:
+        while True:
+            query = self.queries.get()
+            query.run()
+            done = query.done
+            # What it releases belongs to DuckDB, which aborts the process if Python ends meanwhile.
+            del query
+            done.set()
+
+
+# Kept: DuckDB's memory is of a thread, and in a new one each query is half as slow again.
+_runner: _Runner | None = None
+
+
 def interruptible(connection: Any, ask: Callable[[], _T]) -> _T:
     """Return what ``ask`` returns; where a signal raises meanwhile, end the query first."""
     # Python handles signals in its main thread alone, and not while DuckDB works in it: DuckDB
     # looks for them between its tasks, but not while it waits for those of its other threads.  So
     # the main thread only waits here, and another one runs the query.
+    global _runner
     if threading.current_thread() is not threading.main_thread():
         return ask()
-    results: list[_T] = []
-    failed: list[BaseException] = []
-    done = threading.Event()
-
-    def run() -> None:
-        try:
-            results.append(ask())
-        except BaseException as error:
-            failed.append(error)
-        finally:
-            done.set()
-
-    thread = threading.Thread(target=run, daemon=True)
+    query = _Query(ask)
     try:
-        thread.start()
-        done.wait()  # not join: a signal makes Python 3.11 take the thread for ended
+        if _runner is None or not _runner.is_alive():  # none, or that of the process forked from
+            _runner = _Runner()
+            _runner.start()
+        _runner.queries.put(query)
+        while not query.done.wait(1):  # a signal just before it waits does not wake it
+            pass
     except BaseException:
         connection.interrupt()
         pauses = 0
-        while not done.wait(_PAUSE) and pauses < _PAUSES:
+        while not query.done.wait(_PAUSE) and pauses < _PAUSES:
             connection.interrupt()  # a query that starts only now forgets the first word
-            pauses += thread.ident is None  # it may be about to begin, or never have been made
+            pauses += not query.begun  # it may be about to begin, or never have been handed over
         raise
     finally:
-        # What the thread releases last belongs to DuckDB, which aborts the process if Python
-        # ends meanwhile.
-        if thread.ident is not None:
-            thread.join()
-    if failed:
-        raise failed.pop()
-    return results.pop()
+        if query.begun:
+            query.done.wait()
+    if query.failed:
+        raise query.failed.pop()
+    result: _T = query.results.pop()
+    return result
 
 
 # The private folder that an engine spills rows to: removed at the end, or at the next start.
@@ -232,9 +272,14 @@ class SpillFolder:
             return any(name != _LOCK for name in os.listdir(self.path))
         return False
 
+    @property
+    def is_own(self) -> bool:
+        """False in a process that was forked from the one that made it."""
+        return os.getpid() == self._process
+
     def remove(self) -> None:
         """Remove the folder, with all that is in it; a forked process leaves it to its parent."""
-        if os.getpid() != self._process:
+        if not self.is_own:
             return
         shutil.rmtree(self.path, ignore_errors=True)
         with contextlib.suppress(OSError):

@@ -17,6 +17,7 @@ from tacit.arithmetic.exact import as_integer
 from tacit.errors import DataSourceError, UsageError, did_you_mean
 from tacit.expressions.dialect import NUMBER, POWER, Dialect, fits_sql, is_unicode, reading_sql
 from tacit.tables.engines.files import pack_of
+from tacit.tables.engines.fixed_width import PART, POSITIONS, FixedColumn, layout_of
 from tacit.tables.reading import Reading
 
 # How a CSV file is written: declared, never guessed.
@@ -57,6 +58,10 @@ class CsvOptions(TypedDict, total=False):
     thousands: str
     skip: int
     comment: str
+    layout: Sequence[Mapping[str, str | int]]
+    positions: str
+    version: int | None
+    snapshot: int | str | None
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,11 @@ class CsvFormat:
     thousands: str = ""  # the sign between groups of three digits of a number; none where empty
     skip: int = 0  # how many lines of the file come before its names, or its first row
     comment: str = ""  # the sign at the start of a line that is not a row; none where empty
+    # of a file without delimiters, where each column is in a line
+    layout: tuple[FixedColumn, ...] = ()
+    positions: str = "characters"  # what the layout counts: characters, or bytes
+    version: int | None = None  # of a table of Delta; None is the latest
+    snapshot: str | None = None  # of a table of Iceberg, the digits of its id; None is the latest
 
     @property
     def text_encoding(self) -> str:
@@ -92,6 +102,8 @@ class CsvFormat:
     @property
     def names(self) -> tuple[str, ...] | None:
         """The names that were given; None if they are in the first line."""
+        if self.layout:
+            return tuple(column.name for column in self.layout)
         if self.header is True:
             return None
         return tuple(self.types) if self.header is False else self.header
@@ -103,6 +115,11 @@ class CsvFormat:
         tab = path.casefold().removesuffix(pack_of(path)).endswith((".tsv", ".tab"))
         return replace(self, delimiter="\t" if tab else ",")
 
+    @property
+    def fields(self) -> int | None:
+        """The number of fields of a line, where it is not that of the columns."""
+        return 1 if self.layout else None
+
     def reading(self, path: str) -> Reading:
         """Return the options that are not the default of a file, as a question describes them.
 
@@ -111,7 +128,8 @@ class CsvFormat:
         """
         given, default = self.for_file(path), CsvFormat().for_file(path)
         options: dict[str, Any] = {
-            "header": list(given.names or ()),
+            "header": [] if self.layout else list(given.names or ()),
+            **({"delimiter": default.delimiter, "quote": default.quote} if self.layout else {}),
             "null": sorted({*given.null} - {""}),
         }
         for option in fields(self):
@@ -124,10 +142,10 @@ class CsvFormat:
             name: kind if formats.get(kind) is None else f"{kind} {formats[kind]}"
             for name, kind in self.types.items()
         }
-        return Reading(options, columns)
+        return Reading(options, columns, layout={c.name: c.describe() for c in self.layout})
 
 
-_OF_COLUMNS = ("types", "date_format", "time_format")
+_OF_COLUMNS = ("types", "date_format", "time_format", "layout")
 
 
 def csv_format(**given: Unpack[CsvOptions]) -> CsvFormat:
@@ -141,6 +159,9 @@ def csv_format(**given: Unpack[CsvOptions]) -> CsvFormat:
             raise UsageError(f"there is no option {name}=; {did_you_mean(name, _OPTIONS)}")
     options: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
     null = options.get("null", ())
+    layout = layout_of(options["layout"], tuple(TYPES)) if "layout" in options else ()
+    if layout:
+        options = _of_layout(options, layout)
     form = CsvFormat(
         types=_types(options.get("types", {})),
         header=_header(options.get("header", True)),
@@ -155,7 +176,15 @@ def csv_format(**given: Unpack[CsvOptions]) -> CsvFormat:
         thousands=_of_numbers(options.get("thousands", ""), "thousands", _THOUSANDS),
         skip=as_integer(options.get("skip", 0), "skip", minimum=0),
         comment=_sign(options.get("comment", ""), "comment") or "",
+        layout=layout,
+        positions=options.get("positions", "characters"),
+        version=_version(options.get("version")),
+        snapshot=_snapshot(options.get("snapshot")),
     )
+    if form.positions not in POSITIONS or (form.positions != "characters" and not layout):
+        raise UsageError("positions= is what a layout= counts: 'characters' or 'bytes'")
+    if form.positions == "bytes" and form.encoding in _UTF_16:
+        raise UsageError("a layout of a file in UTF-16 counts characters, not bytes")
     if form.header is False and not form.types:
         raise UsageError(
             "a file without a line of column names needs the names from you: header=['id', "
@@ -175,6 +204,22 @@ def csv_format(**given: Unpack[CsvOptions]) -> CsvFormat:
     if form.multiline > 1 and not form.quote:
         raise UsageError("multiline= is for quoted fields, and quote='' says that there are none")
     return form
+
+
+def _of_layout(options: dict[str, Any], layout: tuple[FixedColumn, ...]) -> dict[str, Any]:
+    """Return the options of a file of fixed width: its kinds are those of the layout."""
+    for name in ("header", "delimiter", "quote", "multiline"):
+        if name in options:
+            raise UsageError(f"{name}= is for files with delimiters; layout= says where fields are")
+    types = {column.name: column.kind for column in layout if column.kind is not None}
+    for column in layout:
+        if (
+            column.decimals
+            and _types(options.get("types", {})).get(column.name, "float") != "float"
+        ):
+            raise UsageError(f"{column.name!r} has decimals in layout=: its kind is float")
+    types |= _types(options.get("types", {}))
+    return {**options, "types": types, "delimiter": PART, "quote": ""}
 
 
 _OPTIONS = tuple(CsvOptions.__annotations__)
@@ -256,11 +301,32 @@ def _moments(given: Any, name: str, known: set[str]) -> str | None:
     return str(given)
 
 
-def refuse_csv(csv: CsvOptions, why: str) -> None:
-    """Raise if options of CSV files are given."""
-    names = [name for name, value in csv.items() if value is not None]
+def _version(version: Any) -> int | None:
+    return None if version is None else as_integer(version, "version", minimum=0)
+
+
+def _snapshot(snapshot: Any) -> str | None:
+    if snapshot is None:
+        return None
+    digits = str(snapshot) if type(snapshot) in (int, str) else ""
+    if not re.fullmatch("[0-9]{1,19}", digits):
+        raise UsageError(
+            f"snapshot= is the id of a snapshot, such as 314112803198979651, not {snapshot!r}"
+        )
+    return digits
+
+
+_OF_OTHERS = {
+    "version": "tables of Delta",
+    "snapshot": "tables of Iceberg",
+}
+
+
+def refuse_csv(csv: CsvOptions, why: str, *, but: Sequence[str] = ()) -> None:
+    """Raise if options of files are given, except some."""
+    names = [name for name, value in csv.items() if value is not None and name not in but]
     if names:
-        raise UsageError(f"{names[0]}= is for CSV files; {why}")
+        raise UsageError(f"{names[0]}= is for {_OF_OTHERS.get(names[0], 'CSV files')}; {why}")
 
 
 # The meaning of the lines of a CSV file: the definition that the fast reader must agree with.
@@ -552,7 +618,7 @@ def _rewritten(
         if start > copied:
             yield _in_utf8(block[copied:start], form)
         copied = end + 1
-        if (start == end and width > 1) or is_comment(block[start:end], form):
+        if (start == end and (width > 1 or form.layout)) or is_comment(block[start:end], form):
             continue
         wrong, cells = cells_of(split(block[start:end], form), form, width)
         if wrong and notice is not None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -32,9 +34,10 @@ def _also_packed(*names: str) -> tuple[str, ...]:
 
 _CSV = _also_packed(".csv", ".tsv", ".tab")
 _TEXT = _also_packed(".txt")
-_DATA = _also_packed(".dat")  # text, or a Parquet file or database by its content
+_DATA = _also_packed(".dat", ".fwf")  # text, or a Parquet file or database by its content
 _PARQUET = (".parquet", ".pq")
 _HEAD = 512
+_MAX_NAMED = 3  # of the files of a list
 
 
 class _Kind(NamedTuple):
@@ -63,14 +66,12 @@ _KINDS = {
     "r": _Kind(
         "a file of R", "write its table in R with write.csv(x, 'visits.csv', row.names = FALSE)"
     ),
-    "arrow": _Kind("a file of Arrow", _in_python("pyarrow.feather.read_table({file!r})")),
-    "arrow stream": _Kind(
-        "a stream of Arrow", _in_python("pyarrow.ipc.open_stream({file!r}).read_all()")
-    ),
-    "orc": _Kind("a file of ORC", _in_python("pyarrow.orc.read_table({file!r})")),
-    "avro": _Kind("a file of Avro", _in_python("polars.read_avro({file!r})")),
+    "arrow": _Kind("a file of Arrow", "name it .arrow"),
+    "arrow stream": _Kind("a stream of Arrow", "name it .arrows"),
+    "orc": _Kind("a file of ORC", "name it .orc"),
+    "avro": _Kind("a file of Avro", "name it .avro"),
     "json": _Kind("a file of JSON", _in_python("pandas.read_json({file!r})")),
-    "json lines": _Kind("a file of JSON", _in_python("pandas.read_json({file!r}, lines=True)")),
+    "json lines": _Kind("a file of JSON lines", "name it .jsonl"),
     "hdf5": _Kind("a file of HDF5", _in_python("pandas.read_hdf({file!r})")),
     "xml": _Kind("a file of XML", _in_python("pandas.read_xml({file!r})")),
     "pickle": _Kind(
@@ -98,7 +99,7 @@ _KINDS = {
     "text": _Kind(
         "text",
         "if a character separates its fields, name it .csv and declare that, as in delimiter=';'; "
-        "fields of fixed width have to be written as CSV first",
+        "where they have fixed positions, name it .dat and declare these with layout= or codebook=",
     ),
     "ledger": _Kind("a ledger of Tacit", "name the table; the ledger is given as ledger="),
     "parquet": _Kind("a Parquet file", "name it .parquet"),
@@ -186,7 +187,8 @@ _WITHIN = {
 }
 # Kinds whose files have a dictionary of their columns, missing codes and labels.
 SURVEYS = ("spss", "spss_portable", "stata", "sas", "sas_transport")
-READ = ("csv", "parquet", *SURVEYS)
+SCHEMAS = ("arrow", "arrow stream", "orc", "avro")  # kinds whose files have a schema
+READ = ("csv", "parquet", *SURVEYS, *SCHEMAS, "json lines")
 _PLAIN = ("text", "unknown")
 _JSON = re.compile(rb"\s*(\{\s*[\"}]|\[\s*[\[{\"])")
 
@@ -310,7 +312,8 @@ def _descriptors() -> list[int]:
 #
 # *A table whose format has a log is not the union of its files.*  Delta, Iceberg, Hudi, DuckLake,
 # Paimon and the sinks of Spark's streams leave files of removed and superseded rows in place, so
-# that one person would count once per version.  Their files are refused, named one by one too.
+# that one person would count once per version.  Their files are refused, named one by one too; the
+# folder of a table of Delta or Iceberg is read by its log (``duckdb/lake.py``).
 #
 # *No file is read twice.*  A file that is reached by two names, through links or wildcards, is
 # refused, and so is a folder that links lead back into.
@@ -323,13 +326,15 @@ def _descriptors() -> list[int]:
 _NO_RIGHT = "no right to read it; ask for read access"
 _DATABASE = (".duckdb", ".ddb", ".db", ".sqlite", ".sqlite3", ".db3")
 _LEDGER = (".ledger", ".ledger-wal", ".ledger-shm")
+METADATA = (".metadata.json", ".metadata.json.gz")  # ends of names of the metadata of Iceberg
 _PACKED = re.compile(r"\.(csv|tsv|tab|parquet|pq)\.[^./]+$", re.IGNORECASE)
 _DUCKLAKE = re.compile(r"ducklake-[0-9a-f]{8}-[0-9a-f-]{27}(-delete)?\.parquet")
 _WRITE = "or write its current rows to one Parquet file"
 # Formats of tables whose log says which files count, and how such a table is read.
 _FORMATS = {
-    "Delta": f"in Python, pass deltalake.DeltaTable('TABLE').to_pyarrow_table(), {_WRITE}",
-    "Iceberg": f"in Python, pass catalog.load_table('TABLE').scan().to_arrow(), {_WRITE}",
+    "Delta": f"name the folder of the table, 'TABLE', or in Python, pass DeltaTable(...), {_WRITE}",
+    "Iceberg": "name the folder of the table, 'TABLE', or in Python, pass "
+    f"catalog.load_table(...), {_WRITE}",
     "Hudi": f"in Python, pass spark.read.format('hudi').load('TABLE'), {_WRITE}",
     "Paimon": f"in Python, pass the table as Spark reads it, {_WRITE}",
     "DuckLake": "in Python, attach its catalog to a connection of DuckDB and pass "
@@ -374,6 +379,56 @@ class ConfinedPath(os.PathLike[str]):
             )
 
 
+@dataclass(frozen=True)
+class MetadataPath(os.PathLike[str]):
+    """The folder of a table of Iceberg, which is read as one file of its metadata says."""
+
+    metadata: str
+
+    def __fspath__(self) -> str:
+        return os.path.dirname(os.path.dirname(os.path.abspath(self.metadata)))
+
+
+class PathList(os.PathLike[str]):
+    """Several paths that are one table, in any order; its own path is that of no file.
+
+    >>> os.fspath(PathList(["data/b.csv", "data/a.csv"]))
+    'data/(73228451c22d667c) a.csv + b.csv'
+    """
+
+    def __init__(self, paths: Sequence[str | os.PathLike[str]]) -> None:
+        self.paths = sorted({typed(path) for path in paths})
+        if not self.paths:
+            raise UsageError("a list of paths names at least one file")
+        if any("://" in path for path in self.paths):
+            raise UsageError("a list of paths names local files: open an address on its own")
+        absolute = [os.path.abspath(path) for path in self.paths]
+        if len({os.path.isabs(path) for path in self.paths}) > 1:
+            self.paths = sorted(os.path.join(os.getcwd(), path) for path in self.paths)
+        folder = os.path.commonpath([os.path.dirname(path) for path in absolute])
+        names = sorted(Path(os.path.relpath(path, folder)).as_posix() for path in absolute)
+        digest = hashlib.sha256(json.dumps(names).encode()).hexdigest()[:16]
+        shown = [Path(name).name for name in names[-_MAX_NAMED:]]
+        if len(names) > _MAX_NAMED:
+            shown.insert(0, f"{len(names) - _MAX_NAMED} more")
+        # last the name of a file, whose end says how it is written
+        self._path = os.path.join(os.path.relpath(folder), f"({digest}) {' + '.join(shown)}")
+
+    def __fspath__(self) -> str:
+        return self._path
+
+    @property
+    def folder(self) -> str:
+        """The folder of all of them, as typed; parts such as ``site=1`` below it are columns."""
+        return os.path.commonpath([_before_pattern(Path(path).parts) for path in self.paths])
+
+
+def _before_pattern(parts: Sequence[str]) -> str:
+    """Return the folder before the last part of a path, or before its first wildcard."""
+    magic = [index for index, part in enumerate(parts[:-1]) if any(sign in part for sign in "*?[")]
+    return os.path.join("", *parts[: magic[0] if magic else -1])
+
+
 def typed(path: str | os.PathLike[str]) -> str:
     """Return a path as the user means it: ``~`` is their home, but in a confined path."""
     if isinstance(path, ConfinedPath):
@@ -397,11 +452,15 @@ def is_hidden(name: str) -> bool:
 
 
 def data_files(path: str | os.PathLike[str]) -> list[str]:
-    """Return the data files that a path, a folder or a pattern names, sorted; all of one kind."""
+    """Return the data files that a path, a folder, a pattern or a list of them names."""
+    # sorted; all of one kind
+    if isinstance(path, PathList):
+        listed = [file for each in path.paths for file in data_files(each)]
+        return _of_one_kind(os.fspath(path), listed)
     shown = os.fspath(path)
     if not shown:
         raise DataSourceError("the path is empty: name a file or a folder ('.' is this one)")
-    check = path.check if isinstance(path, ConfinedPath) else _check_nothing
+    check = path.check if isinstance(path, ConfinedPath) else check_nothing
     location = Path(typed(path))
     try:
         files, hint = _find(location, check)
@@ -416,11 +475,18 @@ def data_files(path: str | os.PathLike[str]) -> list[str]:
         _refuse_depths(location, files)
     if not files:
         raise DataSourceError(f"{shown}: {hint}")
+    return _of_one_kind(shown, files)
+
+
+def _of_one_kind(shown: str, files: list[str]) -> list[str]:
+    """Return files, or raise where one of them is there twice or of another kind."""
     seen: dict[tuple[int, int], str] = {}
     for file in files:
         status = _readable(file)
-        twin = seen.setdefault((status.st_dev, status.st_ino), file)
-        if twin != file:
+        number = status.st_dev, status.st_ino
+        twin = seen.get(number)
+        seen[number] = file
+        if twin is not None:  # under the same name too, as two patterns of a list may give it
             raise DataSourceError(
                 f"{twin} and {file} are one file, whose rows would count twice: name one of them"
             )
@@ -442,13 +508,46 @@ def database_file(path: str | os.PathLike[str]) -> bool:
     return location.casefold().endswith(_DATABASE) and not os.path.exists(location)
 
 
+def lake_of(path: str | os.PathLike[str]) -> str:
+    """Return ``"Delta"`` or ``"Iceberg"`` where a path names the folder of such a table.
+
+    >>> lake_of("visits.parquet")
+    ''
+    """
+    if "://" in os.fspath(path):
+        return ""
+    location = path.metadata if isinstance(path, MetadataPath) else typed(path)
+    if location.casefold().endswith(METADATA) and os.path.isfile(location):
+        return "Iceberg"
+    kind = _own_format(location) if os.path.isdir(location) else ""
+    return kind if kind in ("Delta", "Iceberg") else ""
+
+
+# The formats of the folders that a caller reads once for many paths.
+_FORMATS_READ: ContextVar[dict[str, tuple[str, str]] | None] = ContextVar("formats", default=None)
+
+
+@contextmanager
+def folders_read_once() -> Iterator[None]:
+    """Look at each folder once for all paths that are located in the block.
+
+    Thousands of files of one folder would otherwise list it as often as there are files.
+    """
+    token = _FORMATS_READ.set({})
+    try:
+        yield
+    finally:
+        _FORMATS_READ.reset(token)
+
+
 def refuse_table_format(files: Sequence[str], folder: str | None = None) -> None:
     """Raise if files or a folder belong to a table whose log says which rows count."""
     ways = [way for file in files for way in (os.path.abspath(file), os.path.realpath(file))]
     folders = [os.path.dirname(way) for way in ways]
     if folder is not None:
         folders += [os.path.abspath(folder), os.path.realpath(folder)]
-    known: dict[str, tuple[str, str]] = {}
+    shared = _FORMATS_READ.get()
+    known: dict[str, tuple[str, str]] = {} if shared is None else shared
     formats = [_format_of(directory, known) for directory in dict.fromkeys(folders)]
     formats += [
         ("DuckLake", os.path.dirname(way))
@@ -517,7 +616,7 @@ def _names(folder: str) -> list[str]:
         return []
 
 
-def _check_nothing(location: str) -> None:
+def check_nothing(location: str) -> None:
     """Check nothing: the path is the user's own."""
 
 

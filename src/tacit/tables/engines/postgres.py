@@ -44,6 +44,7 @@ POSTGRES = Dialect(
     as_is='({x} collate "C")',
     bytes="octet_length({x})",
     nul=False,
+    compares_any_length=False,
     ends_with="(right({x}, {n}) = {y})",
     contains="(strpos({x}, {y}) > 0)",
     like_any="",
@@ -75,6 +76,7 @@ POSTGRES = Dialect(
     whole="^(?:{p})$",
     part=None,
     byte=None,
+    below=None,
     longest=63,
 )
 
@@ -575,7 +577,7 @@ _FIELD = (("length", ">i4"), ("v", ">i8"))
 # within +-10^38 and to 38 digits after the point, so that nothing overflows; but two of its values
 # are equal, and two people one, only if all their digits are.  1.0 and 1.00 are one number.  Text
 # of every type is compared by its characters, whatever its collation or its type calls equal;
-# ``char(n)`` without the blanks at its end.
+# ``char(n)`` without the blanks at its end.  A time with a zone is a moment, and is read in UTC.
 
 
 _SCHEMES = ("postgresql://", "postgres://")
@@ -583,7 +585,7 @@ _KINDS = {
     **dict.fromkeys(("int2", "int4", "int8"), "integer"),
     **dict.fromkeys(("float4", "float8"), "float"),
     **dict.fromkeys(("text", "varchar", "bpchar", "name", "uuid"), "text"),
-    **dict.fromkeys(("date", "timestamp"), "date"),
+    **dict.fromkeys(("date", "timestamp", "timestamptz"), "date"),
     "bool": "boolean",
 }
 _DIGITS = 38
@@ -714,6 +716,11 @@ class _CatalogColumn(NamedTuple):
             return Column(
                 self.name, self.kind, self.declared, "", self._bounded(), itself, self._written()
             )
+        if self.base == "timestamptz" and self.built_in:
+            # by a number, since what a name of a zone means is a setting of the server; what is
+            # infinite is missing, as on DuckDB
+            utc = "(case when isfinite({x}) then {x} at time zone interval '0 seconds' end)"
+            return Column(self.name, self.kind, "TIMESTAMP", reads=utc)
         # in capitals: the type DATE has no time, which the kind alone does not imply
         declared = self.declared.upper() if self.kind == "date" else self.declared
         return Column(self.name, self.kind, declared)

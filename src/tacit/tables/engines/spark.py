@@ -36,6 +36,7 @@ from tacit.tables.engines.spark_parquet import (
     input_files,
     millis_in,
     needed_of,
+    refuse_modes,
     refuse_pruned,
 )
 
@@ -55,7 +56,10 @@ SPARK = Dialect(
     timestamp="timestamp_ntz",
     as_is="{x}",  # what is read has that collation already
     unicode="try_validate_utf8({x})",
+    # no comparison: a cache leaves rows out by its statistics, which do not cover NaN
+    number="not isnan({x})",
     bytes="octet_length({x})",
+    compares_any_length=False,
     hexadecimal="cast(X'{x}' as string)",
     floor_divide="({x} div {y})",
     wide_divide="({x} div {y})",
@@ -81,6 +85,7 @@ SPARK = Dialect(
     whole="^(?:{p})\\z",
     part=None,
     byte=None,
+    below=None,
     one_scan=True,
 )
 
@@ -120,6 +125,9 @@ _MEANING = (
       "FileNotFoundException"), False, (
         "the table, or a file behind it, is not there (any more); open it again under its present "
         "name")),
+    (("INVALID_USAGE_OF_STAR_OR_REGEX",), False, (
+        "Spark takes names in backticks for patterns: set spark.sql.parser.quotedRegexColumnNames "
+        "to false")),
     (("UNRESOLVED_COLUMN", "FIELD_NOT_FOUND", "INCOMPATIBLE_VIEW_SCHEMA_CHANGE",
       "DATATYPE_MISMATCH", "INCOMPATIBLE_COLUMN"), False, (
         "the table changed its shape in Spark while it was open: open it again")),
@@ -542,6 +550,7 @@ def open_another_in_spark(frame: Any, engine: SparkEngine) -> Opened:
 def _opened(frame: Any, relation: str, label: str, engine: SparkEngine) -> Opened:
     """Open a DataFrame of which a relation has the name; no row is read."""
     schema = _describe(relation, engine)
+    engine.attempt(lambda: refuse_modes(frame))
     engine.attempt(lambda: refuse_pruned(frame))
     files, listed = engine.attempt(lambda: input_files(frame))
     if listed:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import redirect_stdout
+from functools import partial
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -146,16 +147,85 @@ def _reads(frame: Any, millis: Collection[str]) -> bool:
     return not read or any(schema.endswith("...") or column.search(schema) for schema in read)
 
 
+# Settings by which one value of a file decides about other rows.
+
+_FORMATS = {"ParquetFileFormat": "parquet", "ParquetTable": "parquet", "AvroTable": "avro"}
+_IGNORE = "spark.sql.files.ignoreCorruptFiles"
+_REBASE = {  # and the option of a reader that takes the place of each
+    "spark.sql.parquet.datetimeRebaseModeInRead": "datetimerebasemode",
+    "spark.sql.parquet.int96RebaseModeInRead": "int96rebasemode",
+    "spark.sql.avro.datetimeRebaseModeInRead": "datetimerebasemode",
+}
+_HAS_DAYS = re.compile(r'"(type|elementType|keyType|valueType)":"(date|timestamp)"')
+
+
+def refuse_modes(frame: Any) -> None:
+    """Raise if a value that is unreadable, or of old, would end the question or hide other rows."""
+    get = frame.sparkSession.conf.get
+    for read, options, schema in _read_files(frame):
+        if options(_IGNORE.rpartition(".")[2].casefold(), get(_IGNORE)).casefold() == "true":
+            raise DataSourceError(
+                f"with {_IGNORE}, one unreadable value of a file takes all rows behind it away: "
+                "set it to false, and leave out files that are damaged"
+            )
+        for name, option in _REBASE.items():
+            strict = f".{read}." in name and options(option, get(name)).upper() == "EXCEPTION"
+            if strict and _HAS_DAYS.search(schema):
+                raise DataSourceError(
+                    f"with {name} set to EXCEPTION, one day before 15 October 1582 would end every "
+                    "question of its column: set it to CORRECTED, or to LEGACY for files that "
+                    "Spark 2 or Hive wrote"
+                )
+
+
+def _read_files(frame: Any) -> Iterator[tuple[str, Callable[[str, str], str], str]]:
+    """Yield the format of each kind of files that a DataFrame reads, its options and its schema."""
+    classic = getattr(frame, "_jdf", None)
+    if classic is None:  # a session of Spark Connect does not say which options there are
+        plan = plan_of(frame)
+        for read in ("parquet", "avro") if _INDEX in plan else ():
+            if read in plan.casefold():
+                yield read, lambda _, default: default, '"type":"date"'
+        return
+    plan = classic.queryExecution().analyzed()
+    for part in (plan, *_each(plan.subqueriesAll())):
+        for leaf in _each(part.collectLeaves()):
+            if leaf.getClass().getName() == _RELATION and leaf.relation().getClass().getName() == (
+                _FILES
+            ):
+                read, options = leaf.relation().fileFormat(), leaf.relation().options()
+                yield _format(read), partial(_option, options), leaf.schema().json()
+            elif _class(leaf) == "DataSourceV2Relation" and _class(leaf.table()).endswith("Table"):
+                yield _format(leaf.table()), leaf.options().getOrDefault, leaf.schema().json()
+
+
+def _format(read: Any) -> str:
+    return _FORMATS.get(_class(read), "avro" if "avro" in read.getClass().getName() else "other")
+
+
+def _option(options: Any, name: str, default: str) -> str:
+    """Return an option of a map of Scala, whose names are in small letters."""
+    given = options.get(name)
+    return str(given.get()) if given.isDefined() else default
+
+
 # Rows that a DataFrame selects.
 #
 # Spark leaves out groups of rows by the least and the greatest value of a column: of Parquet and
 # ORC files by what their writers stored, of a cached DataFrame by its own.  Neither covers NaN,
 # which is above all numbers in Spark: of ``x > 5`` other rows decide whether a row with NaN passes.
+# A dictionary of a Parquet file has 0.0 above -0.0, which are equal in Spark, and so have
+# statistics of ORC.  Times before 1582 have other names in the calendar of some statistics.
 # The plan that Spark would run says which comparisons a scan may do so by.
 
 _FILE_SCANS = ("ParquetScan", "OrcScan")  # of a BatchScanExec, which may read anything else
 _BELOW_NAN = ("LessThan", "LessThanOrEqual", "EqualTo", "In", "InSet")  # false for NaN
 _COMPARISONS = (*_BELOW_NAN, "GreaterThan", "GreaterThanOrEqual", "EqualNullSafe")
+_AT_ZERO = ("EqualTo", "EqualNullSafe", "In", "InSet", "LessThanOrEqual", "GreaterThanOrEqual")
+_BOTH_ZEROS = (">= -0.0", "<= 0.0")
+_ZERO = re.compile(r"(?<![\w.#])-?0\.0(?![\d.E])|subquery")
+_DAY = 86_400_000_000
+_REFORM, _LEFT_OUT = -141_427, 11  # 15 October 1582, and the days before it that one lacks
 _COLUMNS = ("AttributeReference", "GetStructField")
 _PUSHED = re.compile(r"PushedFilters: \[(.*)\], ReadSchema|InMemoryTableScan \[.*?\], \[(.*)\]")
 _FLOAT = re.compile(r"[ ,(\[](-?\d+\.\d+(E-?\d+)?|NaN|-?Infinity)[,)\]]|\.\.\.")
@@ -168,7 +238,23 @@ def refuse_pruned(frame: Any) -> None:
         shown = ["".join(groups) for groups in _PUSHED.findall(plan_of(frame))]
         pruned = any(map(_FLOAT.search, shown))
     else:
-        pruned = any(_selects_nan(filters) for filters in _filters_of_scans(classic))
+        scans = list(_filters_of_scans(classic))
+        pruned = any(_selects_nan(filters) for _, filters in scans)
+        if any(_decides_on_zeros(filters) for kind, filters in scans if kind != "cache"):
+            raise DataSourceError(
+                "the DataFrame selects rows by whether a floating-point column is zero, or at "
+                "least zero, and Spark leaves out groups of rows by a dictionary in which 0.0 is "
+                "above -0.0, so that other rows decide whether a row with -0.0 is there: select "
+                "rows in the question (where=), or compare with the lower zero below and the upper "
+                "one above, as in .filter('x >= -0.0D and x <= 0.0D')"
+            )
+        if any(_compares_old_times(*scan) for scan in scans if scan[0] != "cache"):
+            raise DataSourceError(
+                "the DataFrame compares a date or time of its files with one before 15 October "
+                "1582, where calendars differ, and Spark leaves out groups of rows by statistics "
+                "of another calendar, so that other rows decide whether a row near it is there: "
+                "select rows in the question (where=)"
+            )
     if pruned:
         raise DataSourceError(
             "the DataFrame compares a floating-point column to select its rows, and Spark leaves "
@@ -178,8 +264,8 @@ def refuse_pruned(frame: Any) -> None:
         )
 
 
-def _filters_of_scans(classic: Any) -> Iterator[list[Any]]:
-    """Yield the conditions by which each scan of a DataFrame may leave rows out."""
+def _filters_of_scans(classic: Any) -> Iterator[tuple[str, list[Any]]]:
+    """Yield what each scan of a DataFrame reads, and by what conditions it may leave rows out."""
     planner = classic.sparkSession().sessionState().planner()
     waiting = [classic.queryExecution().sparkPlan()]
     while waiting:
@@ -193,11 +279,28 @@ def _filters_of_scans(classic: Any) -> Iterator[list[Any]]:
                 waiting.append(leaf.inputPlan())
             elif name == "InMemoryTableScanExec":
                 waiting.append(leaf.relation().cachedPlan())
-                yield _each(leaf.predicates())
+                yield "cache", _each(leaf.predicates())
             elif name == "FileSourceScanExec":
-                yield _each(leaf.dataFilters())
-            elif name == "BatchScanExec" and _class(leaf.scan()) in _FILE_SCANS:
-                yield _each(leaf.scan().dataFilters())
+                yield _class(leaf.relation().fileFormat()), _each(leaf.dataFilters())
+            elif name == "BatchScanExec" and (kind := _class(leaf.scan())) in _FILE_SCANS:
+                yield kind, _each(leaf.scan().dataFilters())
+            elif name == "BatchScanExec":
+                # a table of Iceberg, say: by which of the filters it leaves rows out, it keeps
+                yield name, [part for one in _selections(plan) for part in _conjuncts(one)]
+
+
+def _selections(plan: Any) -> Iterator[Any]:
+    """Yield the conditions of the filters of a plan."""
+    if _class(plan) == "FilterExec":
+        yield plan.condition()
+    for child in _each(plan.children()):
+        yield from _selections(child)
+
+
+def _conjuncts(condition: Any) -> list[Any]:
+    if _class(condition) != "And":
+        return [condition]
+    return [part for side in _each(condition.children()) for part in _conjuncts(side)]
 
 
 def _selects_nan(filters: Sequence[Any]) -> bool:
@@ -222,6 +325,47 @@ def _selects_nan(filters: Sequence[Any]) -> bool:
         for column in _floats(part)
     ]
     return not without.issuperset(compared)
+
+
+def _decides_on_zeros(filters: Sequence[Any]) -> bool:
+    """Return whether conditions on floating-point columns may hold for one of two zeros alone."""
+    return any(
+        _class(part) in _AT_ZERO
+        and _ZERO.search(shown := part.toString())
+        and shown not in [f"({column} {safe})" for column in columns for safe in _BOTH_ZEROS]
+        for one in filters
+        for part in _parts(one)
+        if (columns := _floats(part))
+    )
+
+
+def _compares_old_times(kind: str, filters: Sequence[Any]) -> bool:
+    """Return whether conditions compare a time with one that two calendars name apart."""
+    # In ORC the statistics of times are in the calendar that ended in 1582, and Spark looks up what
+    # has the same name in the other one.  In Parquet files of that calendar it misses the ten days
+    # that were left out.
+    is_orc = kind.startswith("Orc")
+    return any(
+        day < _REFORM and (day >= _REFORM - _LEFT_OUT or (is_orc and is_time))
+        for one in filters
+        for part in _parts(one)
+        if _class(part) in _COMPARISONS
+        for day, is_time in _days(part)
+    )
+
+
+def _days(comparison: Any) -> Iterator[tuple[int, bool]]:
+    """Yield the days since 1970 that a comparison has for operands, and whether they are times."""
+    for child in _each(comparison.children()):
+        kind = child.dataType().simpleString()
+        if kind != "date" and kind not in _TIMES:
+            continue
+        values = [child.value()] if _class(child) == "Literal" else []
+        if _class(comparison) == "InSet":
+            values = _each(comparison.hset().toSeq())
+        for value in values:
+            if value is not None:  # a time of any zone: up to a day earlier
+                yield (value, False) if kind == "date" else (value // _DAY - 1, True)
 
 
 def _parts(expression: Any) -> Iterator[Any]:

@@ -19,7 +19,7 @@ from tacit.expressions.expression import Expression
 from tacit.expressions.grid import Grid
 from tacit.report.text import so_many
 from tacit.tables.cell_axis import Axis
-from tacit.tables.joint.family import CellCounts, Family, Term, added_noise, laplace_half_width
+from tacit.tables.joint.family import CellCounts, Family, added_noise
 from tacit.tables.joint.strategy import (
     SHARES,
     CellStrategy,
@@ -30,9 +30,9 @@ from tacit.tables.joint.strategy import (
     summed,
     taken,
 )
-from tacit.tables.noise import Estimate, GridNoise
+from tacit.tables.noise import Estimate, GridNoise, Term, half_width_of_terms
 from tacit.tables.query.requests import Cells, Request
-from tacit.tables.statistics.base import LEVEL, Columns, Noise, Part
+from tacit.tables.statistics.part import LEVEL, Columns, Noise, Part
 from tacit.workload.marginals import Subset
 from tacit.workload.synthetic import centred, nonnegative_cells, nonnegative_marginals
 
@@ -626,20 +626,23 @@ class CellsPart(CellsOfPlan):
 
     def _one_half_width(self, query: RequestedCells, noise: Noise, level: float) -> float:
         subset = tuple(sorted(self.subset(query)))
-        if noise.kind == "laplace":
-            return laplace_half_width(tuple(self._terms(subset, noise)), level)
-        z = GridNoise("gaussian", 1.0, 0.0).half_width((1.0,), level)
-        # the discrete Gaussian is below a continuous one plus a step, on each side
-        steps = 0.0
-        for part in subsets_of(subset):
-            rest = math.prod(self.axes[i].size for i in subset)
-            steps += math.prod(2 * (1 - 1 / self.axes[i].size) for i in part) / rest
-        return z * self._one_error(query, noise) + steps / noise.one
+        return half_width_of_terms(tuple(self._terms(subset, noise)), level)
 
     def _terms(self, subset: Subset, noise: Noise) -> list[Term]:
         """Return the weights of all noisy numbers in one cell, the equal ones together."""
-        shares, terms = self._details(noise)[0], []
-        sizes = [axis.size for axis in self.axes]
+        sizes, terms = [axis.size for axis in self.axes], []
+        if noise.kind == "gaussian":
+            # A residual part is measured as ``Q x`` with ``Q = n I - 1 1^T`` on each of its axes,
+            # and its noise z enters a cell as ``(I - 1 1^T / n) z / n``.
+            whole = math.prod(sizes[i] for i in subset)
+            distributions = dict(self._laws(noise))
+            for part in subsets_of(subset):
+                for equal in subsets_of(part):
+                    weight = math.prod((i in equal) - 1 / sizes[i] for i in part) / whole
+                    copies = math.prod(sizes[i] - 1 for i in part if i not in equal)
+                    terms.append((distributions[part], weight, copies))
+            return terms
+        shares = self._details(noise)[0]
         for measured, distribution in self._laws(noise):
             shared = tuple(i for i in subset if i in measured)
             others = math.prod(sizes[i] for i in measured if i not in shared)

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import as_integer
-from tacit.arithmetic.roots_and_bisection import narrowed, sqrt_up
+from tacit.arithmetic.roots_and_bisection import sqrt_up
 from tacit.core import Space, Step, SymmetricDistance, Transformation, register
 from tacit.errors import UsageError
 from tacit.mechanisms import Gaussian
 from tacit.report.text import say_step, so_many
 from tacit.tables.cell_axis import Axis
 from tacit.tables.joint.strategy import magnitudes, squares
-from tacit.tables.noise import GridNoise
-from tacit.tables.statistics.base import Noise
+from tacit.tables.noise import GridNoise, laplace_tail_bound, normal_quantile
+from tacit.tables.statistics.part import Noise
 from tacit.tables.steps import VectorStep, weight_of
 from tacit.workload.range_strategies import best_strategy, check_bins, total_of
 from tacit.workload.strategies import Strategy
@@ -183,103 +183,6 @@ say_step("cell_counts", _step_words)
 
 
 Array = NDArray[np.float64]
-# The noise of equal coordinates, the weight of each of them, and how many there are.
-Term = tuple[GridNoise, float, int]
-
-_FEW = 3
-_PIECES = 4000
-# The deviation of the normal noise that is added in thought, in deviations of the sum.
-_SMOOTH = 0.01
-_TAIL_BOUND = 4.0
-_BEYOND = math.erfc(_TAIL_BOUND / math.sqrt(2))
-_STEP = 0.05  # of the integral, in one over a deviation: what wraps around lies 120 deviations away
-
-
-@lru_cache(maxsize=4096)
-def laplace_half_width(terms: tuple[Term, ...], level: float) -> float:
-    """Return t with ``P(|sum of weights * noise| <= t) >= level``, for discrete Laplace noise.
-
-    >>> distribution = GridNoise("laplace", 10.0, 1.0)
-    >>> half = laplace_half_width(((distribution, 1.0, 100),), 0.95)
-    >>> abs(half / (1.96 * 200**0.5 * 10) - 1) < 0.04
-    True
-    """
-    # Up to three coordinates are those of :meth:`GridNoise.half_width`.  For more, let S be the sum
-    # and Z an independent normal variable of deviation h.  ``|S| > t`` and ``|Z| <= 4 h`` together
-    # give ``|S + Z| > t - 4 h``, so
-    #
-    #     ``P(|S| > t) <= P(|S + Z| > t - 4 h) / P(|Z| <= 4 h)``.
-    #
-    # The distribution of S + Z follows from its characteristic function, the product of
-    # ``(1 - r)^2 / (1 - 2 r cos(u w g) + r^2)`` (discrete Laplace on a grid g, ratio r) and of
-    # ``exp(-h^2 u^2 / 2)``, by ``P(|X| <= x) = (2 / pi) int_0^inf sin(u x) / u phi(u) du``.  With h
-    # of a hundredth of the deviation of S the interval is at most about 2 percent too wide.
-    used = [
-        (distribution, abs(weight), copies)
-        for distribution, weight, copies in terms
-        if weight and copies
-    ]
-    if not used:
-        return 0.0
-    if sum(copies for _, _, copies in used) <= _FEW:
-        smallest = min(distribution.scale for distribution, _, _ in used)
-        weights = tuple(
-            w * distribution.scale / smallest for distribution, w, n in used for _ in range(n)
-        )
-        widest = max(distribution.grid for distribution, _, _ in used)
-        return GridNoise("laplace", smallest, widest).half_width(weights, level)
-    deviation = math.sqrt(sum(n * w * w * distribution.variance for distribution, w, n in used))
-    if not deviation:
-        return 0.0
-    exceeds = _tail([(distribution, w / deviation, n) for distribution, w, n in used])
-    limit = (1 - level) * (1 - _BEYOND)
-    high, _ = narrowed(lambda t: exceeds(t) <= limit, 2 / math.sqrt(1 - level), 0.0, 60)
-    return deviation * (high + _TAIL_BOUND * _SMOOTH) * (1 + 1e-9)
-
-
-def _tail(terms: Sequence[Term]) -> Callable[[float], float]:
-    """Return ``t -> P(|S + Z| > t)`` for a sum of deviation 1."""
-    u: Array = np.arange(_STEP, 8 / _SMOOTH, _STEP)  # where what is left is below exp(-32)
-    log_factor = -((_SMOOTH * u) ** 2) / 2
-    for distribution, weight, copies in terms:
-        ratio = math.exp(-distribution.grid / distribution.scale)
-        # (1 - r)^2 / ((1 - r)^2 + 4 r sin^2): nothing is lost where r is near 1
-        bent = 4 * ratio * np.sin(u * (weight * distribution.grid / 2)) ** 2
-        log_factor -= copies * np.log1p(bent / (1 - ratio) ** 2)
-    factor = np.exp(log_factor) / u
-
-    def exceeds(t: float) -> float:
-        area = _STEP * (t / 2 + float((np.sin(u * t) * factor).sum()))
-        return 1 - 2 / math.pi * area
-
-    return exceeds
-
-
-@lru_cache(maxsize=64)
-def laplace_tail_bound(level: float) -> float:
-    """Return t with ``P(|S| <= t sd(S)) >= level`` for every weighted sum S of Laplace noises.
-
-    >>> round(laplace_tail_bound(0.95), 2)
-    2.16
-    """
-    # *Proof.*  A Laplace variable of variance 1 is ``sqrt(E) Z`` for an exponential E of mean 1 and
-    # a standard normal Z.  So S with ``sd(S) = 1`` is ``sqrt(V) Z`` for ``V = sum p_i E_i``, the
-    # p_i being the squared weights, of sum 1; and ``P(|S| > t) = E g(V)`` with
-    # ``g(v) = P(|Z| > t / sqrt(v))``.  Up to ``a = t^2 / 3`` g is convex, then concave; hence h,
-    # which is g up to a and its tangent at a from there on, is convex and at least g.  By Jensen's
-    # inequality ``E g(V) <= E h(V) <= sum p_i E h(E_i) = E h(E_1)``, which is
-    # ``int_0^a g(v) exp(-v) dv + exp(-a) (g(a) + g'(a))``.  The integral is taken by upper sums.
-
-    def exceeds(t: float) -> float:
-        end = t * t / 3
-        step = end / _PIECES
-        above = (math.erfc(t / math.sqrt(2 * step * i)) for i in range(1, _PIECES + 1))
-        area = math.fsum(g * math.exp(-step * i) for i, g in enumerate(above)) * step
-        slope = math.exp(-1.5) / math.sqrt(2 * math.pi) * t * math.pow(end, -1.5)
-        return area + math.exp(-end) * (math.erfc(math.sqrt(1.5)) + slope)
-
-    high, _ = narrowed(lambda t: exceeds(t) <= 1 - level, 2 / math.sqrt(1 - level), 0.1, 50)
-    return high * (1 + 1e-9)
 
 
 # Questions that read the bins of one column in order, answered from one strategy.
@@ -431,4 +334,4 @@ class Family:
         distribution = self.distribution(noise)
         if distribution.kind == "laplace":
             return math.sqrt(2) * distribution.scale * laplace_tail_bound(level)
-        return GridNoise("gaussian", 1.0, 0.0).half_width((1.0,), level) * distribution.scale
+        return normal_quantile(level) * distribution.scale

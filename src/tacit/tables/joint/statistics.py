@@ -24,17 +24,16 @@ from tacit.tables.noise import Estimate
 from tacit.tables.query.requests import Cells, Moments, Request, Total
 from tacit.tables.statistics.base import (
     Aggregate,
-    Columns,
-    Noise,
-    Part,
     Setting,
     TableStatistic,
     register_statistic,
     statistic_named,
     statistics,
 )
+from tacit.tables.statistics.counted_quantiles import CountedQuantilesPart
 from tacit.tables.statistics.histogram import Binned, histogram
 from tacit.tables.statistics.moments import MeanOfColumn, Moment, MomentsPart, SumPart
+from tacit.tables.statistics.part import Columns, Noise, Part
 from tacit.tables.statistics.percentiles import Percentiles, PercentilesPart
 from tacit.tables.statistics.quantiles import QuantileOfColumn, QuantilePart
 from tacit.workload.range_strategies import check_bins, check_numbers
@@ -83,11 +82,9 @@ class CountOfCells(TableStatistic):
         return RequestedCells(self.axes, self.importance, self.reading, self.nonnegative)
 
     def key(self) -> str:
-        """Return the key of its answer among those of its part."""
         return key_of(self._requested)
 
     def label(self) -> str:
-        """Return the label of the answer where none is given."""
         return "_by_".join(["count", *(axis.name for axis in self.axes)])
 
     def answer_names(self) -> list[str] | None:
@@ -112,7 +109,6 @@ class CountOfCells(TableStatistic):
 
     @classmethod
     def read(cls, described: Mapping[str, Any]) -> TableStatistic:
-        """Return the statistic that :meth:`to_json` described."""
         importance = as_integer(described.get("importance", 1), "an importance", minimum=1)
         axes, reading = [axis_from(axis) for axis in described["axes"]], described.get("reading")
         known = (*READINGS, SHARES)
@@ -127,7 +123,6 @@ class CountOfCells(TableStatistic):
 
     @classmethod
     def words(cls, described: Mapping[str, Any]) -> str:
-        """Describe in a certificate what :meth:`to_json` described."""
         axes = [axis_from(axis) for axis in described["axes"]]
         each = [f"{axis.name} ({', '.join(axis.names)})" for axis in axes]
         if described.get("reading") == "ranges":
@@ -142,11 +137,9 @@ class CountOfCells(TableStatistic):
         return "the number of rows" + (f" by {listed(each)}" if each else "") + floor_words
 
     def shared(self) -> Any:
-        """Return what the statistics that one part answers have in common."""
         return CellsPart
 
     def part(self, setting: Setting, before: Part | None) -> Part:
-        """Return the part of the global method."""
         known = before.requested if isinstance(before, CellsPart) else ()
         return CellsPart((*known, self._requested))
 
@@ -271,19 +264,15 @@ class _SumsOfBins(Binned):
     alone = False
 
     def key(self) -> str:
-        """Return the key of its answer among those of its part."""
         return key_of(self._requested)
 
     def answer_names(self) -> list[str] | None:
-        """Return the names of its numbers."""
         return names_of(self.bin_reading, self.edges or ())
 
     def shared(self) -> Any:
-        """Return what the statistics that one part answers have in common."""
         return CellsPart
 
     def part(self, setting: Setting, before: Part | None) -> Part:
-        """Return the part of the global method."""
         setting.grid(self, self.bits)  # refuses a column without numbers
         known = before.requested if isinstance(before, CellsPart) else ()
         return CellsPart((*known, self._requested))
@@ -355,7 +344,7 @@ class CumulativeDistribution(_SumsOfBins):
 
 
 # Parts whose answers are values of the column, chosen by their rank.
-_CHOSEN = (QuantilePart, PercentilesPart)
+_CHOSEN = (QuantilePart, PercentilesPart, CountedQuantilesPart)
 # The kinds that are answered by groups in a plan.
 GROUPED = tuple(
     known.kind
@@ -380,7 +369,7 @@ class GroupedPart(Part):
     """A part that answers by groups, in the cells of some axes."""
 
     # the part whose groups are the cells
-    inner: MomentsPart | SumPart | QuantilePart | PercentilesPart
+    inner: MomentsPart | SumPart | QuantilePart | PercentilesPart | CountedQuantilesPart
     axes: tuple[Axis, ...]  # the columns of the groups
 
     @property
@@ -420,8 +409,10 @@ class GroupedPart(Part):
             code = one if code is None else code + one
         assert code is not None
         low, high = grid.value(0), grid.value(grid.cells)
-        value = columns.value(self.inner.column).clip(low, high)
-        offset = (value - float(low)) * float(1 / grid.step)
+        value = columns.value(self.inner.column)
+        if self.inner.column in columns.booleans:
+            value = value.cut((0, 1, 2), ["0", "1"]).cast(float)
+        offset = (value.clip(low, high) - float(low)) * float(1 / grid.step)
         last = Fraction(self.size * (grid.cells + 1) - 1)
         return Cells(code * (grid.cells + 1) + offset, Grid(Fraction(0), last, 0))
 
@@ -453,6 +444,11 @@ class GroupedPart(Part):
     def _listed(self, estimate: Estimate) -> Estimate:
         parts = (estimate.value, estimate.standard_error, estimate.lower, estimate.upper)
         return Estimate(*(np.asarray(each)[self.indices].reshape(1, -1) for each in parts))
+
+    @property
+    def choice(self) -> str:
+        """Describe in words which mechanism answers, where it was chosen."""
+        return str(getattr(self.inner, "chosen_because", ""))
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the error in a group of this many rows."""
@@ -486,11 +482,9 @@ class ByCells(TableStatistic):
     alone = False
 
     def key(self) -> str:
-        """Return the key of its answer among those of its part."""
         return self.of.key()
 
     def label(self) -> str:
-        """Return the label of the answer where none is given."""
         return "_by_".join([self.of.label(), *(axis.name for axis in self.axes)])
 
     def answer_names(self) -> list[str] | None:
@@ -507,7 +501,6 @@ class ByCells(TableStatistic):
 
     @classmethod
     def read(cls, described: Mapping[str, Any]) -> TableStatistic:
-        """Return the statistic that :meth:`to_json` described."""
         of = described["of"]
         if of["kind"] not in GROUPED or "method" in of:
             raise UsageError(f"a plan answers by groups: {', '.join(GROUPED)}")
@@ -518,17 +511,14 @@ class ByCells(TableStatistic):
 
     @classmethod
     def words(cls, described: Mapping[str, Any]) -> str:
-        """Describe in a certificate what :meth:`to_json` described."""
         axes = [axis_from(axis) for axis in described["axes"]]
         groups = listed([f"{axis.name} ({', '.join(axis.names)})" for axis in axes])
         return f"{aggregate_words(described['of'])} by {groups}"
 
     def shared(self) -> Any:
-        """Return what the statistics that one part answers have in common."""
         return ByCells, str([axis.to_json() for axis in self.axes]), self.of.shared()
 
     def part(self, setting: Setting, before: Part | None) -> Part:
-        """Return the part of the global method."""
         cells = math.prod(axis.size for axis in self.axes)
         offset_bits = _BITS - (cells - 1).bit_length()
         if offset_bits < _MIN_BITS:
@@ -537,7 +527,10 @@ class ByCells(TableStatistic):
                 f"and a plan answers at most {1 << _BITS - _MIN_BITS:,}: list fewer keys"
             )
         own = Setting(
-            lambda each, bits: setting.grid(each, min(bits, offset_bits)), setting.groups, False
+            lambda each, bits: setting.grid(each, min(bits, offset_bits)),
+            setting.groups,
+            False,
+            setting.choosing,
         )
         known = before.inner if isinstance(before, GroupedPart) else None
         inner: Any = self.of.part(own, known)

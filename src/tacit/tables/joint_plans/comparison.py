@@ -19,8 +19,8 @@ from tacit.tables.joint.strategy import size_of
 from tacit.tables.joint_plans.merge import Merged, merged
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
-from tacit.tables.statistics.base import LEVEL, Aggregate
-from tacit.tables.statistics.quantiles import QuantilePart
+from tacit.tables.statistics.base import Aggregate
+from tacit.tables.statistics.part import LEVEL
 
 # The expected errors of a plan next to those of asking one question after the other.
 
@@ -134,9 +134,8 @@ def _interval(query: Query, loss: Budget) -> float:
     """Return how far the interval of a percentile is expected to reach, asked on its own."""
     # That is what is stated of percentiles that are chosen together.
     plan = Plan(query, loss)
-    (part,) = plan.parts
-    assert isinstance(part, QuantilePart)
-    return part.interval(plan.noises[0], LEVEL)
+    part: Any = plan.parts[0]
+    return float(part.interval(plan.noises[0], LEVEL))
 
 
 def _alone(query: Query, loss: Budget, rows: int) -> float:

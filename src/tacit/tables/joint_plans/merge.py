@@ -30,9 +30,9 @@ from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import read_weights
 from tacit.tables.plan.query import Query, check_labels, plain_key
-from tacit.tables.statistics.base import LEVEL, Noise, TableStatistic
-from tacit.tables.statistics.percentiles import PercentilesPart, percentiles
-from tacit.tables.statistics.quantiles import QuantilePart
+from tacit.tables.statistics.base import TableStatistic
+from tacit.tables.statistics.part import LEVEL, Noise
+from tacit.tables.statistics.percentiles import percentiles
 
 # How much can be planned together: refused with its number before anything is made of it.
 
@@ -174,15 +174,13 @@ def _is_shorter(
     each = Noise(noise, _WIDE, unit.rows, unit.one)
     several = Noise(noise, _WIDE * len(single), unit.rows, unit.one)
     part: Any = _part(together, query)
-    assert isinstance(part, PercentilesPart)
     m, factors = len(single), []
     for aggregate in single:
         alone: Any = _part(aggregate, query)
-        assert isinstance(alone, QuantilePart)
         factors.append(alone.interval(each, LEVEL))
     power, root = (2 / 3, 3) if noise == "laplace" else (1, 2)
     shortest = sum(factor**power for factor in factors) ** root / m ** (root - 1)
-    return bool(m * part.half_width(together.kind, several, 1, LEVEL) ** 2 < shortest)
+    return bool(m * part.interval(several, LEVEL) ** 2 < shortest)
 
 
 def _part(aggregate: TableStatistic, all_questions: Query) -> Any:

@@ -35,7 +35,7 @@ from tacit.tables.plan.query import Query
 from tacit.tables.question import Question, question_parts
 from tacit.tables.release.answer import Answer
 from tacit.tables.release.opened_table import SharedTable
-from tacit.tables.statistics.base import Noise
+from tacit.tables.statistics.part import Noise
 from tacit.workload.cells import loss_of
 
 if TYPE_CHECKING:
@@ -628,7 +628,7 @@ class CheapestPlan(Generic[_P]):
         >>> plan = session.plan([session.agg(n=tc.count(), age=tc.mean("age", 0, 100))])
         >>> found = plan.cheapest({"n": "5 people", "age": "2 years"})
         >>> found.loss, round(float(found.shares["n"]), 2)
-        (rho(0.122512), 0.98)
+        (rho(0.065252), 0.96)
         >>> (answer,) = found.release()
     """
 

@@ -18,7 +18,7 @@ from tacit.tables.joint_plans.merge import Merged, merged
 from tacit.tables.joint_plans.planning import QuestionPlan
 from tacit.tables.plan.query import Declared, Query, plain_key
 from tacit.tables.question import Question, question_parts
-from tacit.tables.statistics.base import Noise
+from tacit.tables.statistics.part import Noise
 
 # Where the questions of a plan say different things of one column, or another than is declared.
 #

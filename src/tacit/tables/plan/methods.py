@@ -13,7 +13,7 @@ from tacit.arithmetic.exact import show
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.statistics.base import METHODS, Method, Noise, TableStatistic, read_method
+from tacit.tables.statistics.base import TableStatistic
 from tacit.tables.statistics.data_dependent_methods import (
     SHAPES,
     LocalPart,
@@ -23,6 +23,8 @@ from tacit.tables.statistics.data_dependent_methods import (
     SmoothPart,
     made_rows,
 )
+from tacit.tables.statistics.method import METHODS, Method, read_method
+from tacit.tables.statistics.part import Noise
 
 # Methods as a certificate states them: a choice is taken over, and what it led to is compared.
 #

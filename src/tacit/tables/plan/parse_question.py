@@ -17,7 +17,7 @@ from tacit.expressions.schema import KINDS, Column, Schema
 from tacit.tables.plan.plan import check_rounds, read_rounds
 from tacit.tables.plan.price import read_weights
 from tacit.tables.plan.query import Declared, Query
-from tacit.tables.privacy_unit import OneRowEach, PersonUnit
+from tacit.tables.privacy_unit import OneRowEach, Person, PersonUnit, person_or_none
 from tacit.tables.query.joins import joins_from
 from tacit.tables.query.keys import PersonValue, Statistic, fit_keys, person_column, units_of
 from tacit.tables.reading import Reading
@@ -74,7 +74,7 @@ def _bounded(aggregate: TableStatistic, query: Query, declared: Declared) -> Tab
     # allows.
     if aggregate.column is None or query.columns.column(aggregate.column).kind in _ORDERED:
         return aggregate
-    bounded = declared.bounded(aggregate, query.derived)
+    bounded = declared.bounded(aggregate, query.derived, query.columns.values())
     if (
         bounded is aggregate
         or aggregate.kind != "sum"
@@ -100,20 +100,22 @@ def _unit_of_people(inner: Query) -> PersonUnit:
 
 def people_schema(inner: Query) -> Schema:
     """Return the columns of the table of people: the person, and what is made of their rows."""
-    person = _unit_of_people(inner).column
+    person = _unit_of_people(inner).columns
     if inner.inner is not None:
         raise UsageError("this table has one row a person already")
     if inner.by or inner.table is not None or inner.tables or inner.weights:
         raise UsageError("one row a person is made of rows without groups")
     values = person_values(inner)
-    names = [person, *(value.name for value in values)]
+    names = [*person, *(value.name for value in values)]
     if not values or len({name.casefold() for name in names}) < len(names):
         raise UsageError(
             "name each value that is made of a person's rows, with names that differ from each "
-            f"other and from {person!r} in more than capital letters: per_person(n=tc.count())"
+            f"other and from {' and '.join(map(repr, person))} in more than capital letters: "
+            "per_person(n=tc.count())"
         )
     columns = [Column(v.name, v.kind, _DECLARED.get(v.kind, v.kind)) for v in values]
-    return Schema([person_column(inner.schema.column(person)), *columns])
+    people = [person_column(inner.schema.column(name)) for name in person]
+    return Schema([*people, *columns])
 
 
 def person_values(inner: Query) -> list[PersonValue]:
@@ -172,7 +174,7 @@ def check_people(query: Query) -> None:
 # was read from, so that nothing can be left over.
 
 
-_Tables: TypeAlias = tuple[str | None, tuple[tuple[str, str | None], ...]]
+_Tables: TypeAlias = tuple[str | None, tuple[tuple[str, Person | None], ...]]
 _MAX_STEPS = 1000  # filters and derived columns
 _MAX_AGGREGATES = 10_000
 _BITS = (SUM_BITS, SQUARE_BITS, QUANTILE_BITS)
@@ -194,8 +196,10 @@ def query_from(
     schema: Schema,
     derived: Schema | None = None,
     of: _Tables | None = None,
+    timed: str | None = None,
 ) -> Query:
     """Return the question that :meth:`Query.describe` described, to a table of such columns."""
+    # timed: the column of the times, of a count over time.
     steps = [*described["where"], *described["derived"], *described.get("joins", ())]
     if len(steps) > _MAX_STEPS:
         raise UsageError(f"more than {_MAX_STEPS} filters and columns are too many to plan again")
@@ -221,7 +225,7 @@ def query_from(
     )
     joins = joins_from(described.get("joins", ()), of[0], unit.column, of[1])
     more: dict[str, Any] = {"inner": inner, "joins": joins, "weights": _weights(described)}
-    more["rounds"] = _rounds(described)
+    more |= {"rounds": _rounds(described), "timed": timed}
     if "reading" in described:
         more["reading"] = Reading.read(described["reading"])
     query = Query(*parts, **more) if derived is None else _Stated(*parts, **more, stated=derived)
@@ -278,8 +282,8 @@ def _tables(described: Mapping[str, Any]) -> _Tables:
     """Return which table of a declared data set was asked, and all that are protected."""
     if "tables" not in described:
         return None, ()
-    tables = tuple((str(name), person) for name, person in described["tables"])
-    request = described["table"], described["unit"]["column"]
+    tables = tuple((str(name), person_or_none(person)) for name, person in described["tables"])
+    request = described["table"], person_or_none(described["unit"]["column"])
     if len(dict(tables)) < len(tables) or request not in tables:
         raise UsageError("a data set has other tables, or other people, than the question asks")
     return str(described["table"]), tables
@@ -300,11 +304,13 @@ def _rounds(described: Mapping[str, Any]) -> int:
 
 
 def _unit(described: Mapping[str, Any], schema: Schema) -> OneRowEach | PersonUnit:
-    column = described["column"]
-    if column is None:
+    person = person_or_none(described["column"])
+    if person is None:
         return OneRowEach()
-    schema.column(column)
-    return PersonUnit(column, described["rows"], described["groups"])
+    unit = PersonUnit(person, described["rows"], described["groups"])
+    for column in unit.columns:
+        schema.column(column)
+    return unit
 
 
 def _keys(listed: Any, parts: int) -> tuple[tuple[Any, ...], ...] | None:

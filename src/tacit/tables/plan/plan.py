@@ -27,21 +27,16 @@ from tacit.mechanisms.partition_selection import (
     min_noise_and_thresholds,
     min_threshold,
 )
+from tacit.tables.noise import FIRST_RULES, RULES
 from tacit.tables.plan.methods import MethodChoice, choose, local_part
 from tacit.tables.plan.query import Query
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.keys import no_groups
 from tacit.tables.query.requests import Request
-from tacit.tables.statistics.base import (
-    Columns,
-    Method,
-    Noise,
-    Part,
-    Setting,
-    TableStatistic,
-    precisions,
-)
+from tacit.tables.statistics.base import Setting, TableStatistic
 from tacit.tables.statistics.counts import CountingPart, PeopleByGroup
+from tacit.tables.statistics.method import Method
+from tacit.tables.statistics.part import Columns, Noise, Part, precisions
 from tacit.tables.steps import (
     BoundContributions,
     DerivedColumn,
@@ -70,7 +65,11 @@ from tacit.tables.steps import (
 
 
 def even_share(
-    request: Budget, unit: OneRowEach | PersonUnit, parts: Sequence[Part], unknown_keys: bool
+    request: Budget,
+    unit: OneRowEach | PersonUnit,
+    parts: Sequence[Part],
+    unknown_keys: bool,
+    rules: int = RULES,
 ) -> Noise:
     """Return the noise of an even share of a request: that of unknown keys, or of any part."""
     kind: Literal["laplace", "gaussian"] = (
@@ -80,7 +79,7 @@ def even_share(
     local = sum(part.needs_delta for part in parts)
     share = request.amount / (len(parts) + keys)
     delta = request.delta / (local + keys) if local else Fraction(0)
-    return Noise(kind, share, unit.rows, unit.one, delta)
+    return Noise(kind, share, unit.rows, unit.one, delta, rules)
 
 
 def by_weight(even: Noise, weights: Sequence[int]) -> tuple[Noise, ...]:
@@ -341,6 +340,7 @@ class Plan:
     # what may be spent: a pure epsilon, (epsilon, delta), or a rho
     request: Budget
     keys_by: str | None = None  # the mechanism that released unknown keys; None for the best one
+    rules: int = RULES  # the version of the rules of its intervals
 
     def __post_init__(self) -> None:
         query = self.query
@@ -374,6 +374,7 @@ class Plan:
         shared = (
             "query",
             "keys_by",
+            "rules",
             "_placed",
             "_setting",
             "_people",
@@ -424,8 +425,11 @@ class Plan:
 
     @cached_property
     def _setting(self) -> Setting:
-        groups = self.query.unit.groups if self.query.by else 1
-        return Setting(self._grid, groups, self._counted)
+        unit = self.query.unit
+        groups = unit.groups if self.query.by else 1
+        choosing = Noise("laplace", Fraction(1), unit.rows, unit.one)
+        first = self.rules == FIRST_RULES
+        return Setting(self._grid, groups, self._counted, None if first else choosing)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -473,7 +477,7 @@ class Plan:
         """Describe the method that answers, and why; nothing if none was requested."""
         record = self.record(aggregate)
         if record is None:
-            return ""
+            return str(getattr(self.parts[self.parts_of(aggregate)[0]], "chosen_because", ""))
         if record["asked"] == "auto":
             return str(self.choice(aggregate))
         options = {k: v for k, v in record.items() if k not in ("asked", "used")}
@@ -521,7 +525,7 @@ class Plan:
     @cached_property
     def _even(self) -> Noise:
         query = self.query
-        return even_share(self.request, query.unit, self.parts, query.unknown_keys)
+        return even_share(self.request, query.unit, self.parts, query.unknown_keys, self.rules)
 
     def noise_of(self, aggregate: TableStatistic) -> Noise:
         """Return the noise of the part that answers an aggregate, of the first where several do."""
@@ -559,9 +563,12 @@ class Plan:
     def requests(self, size: int) -> list[list[Request]]:
         """Return what the first step of each chain asks of the engine, part by part."""
         if size not in self._requests:
-            undeclared = {n for n, kind in self.query.columns.kinds() if kind == "undeclared"}
+            undeclared, booleans = (
+                frozenset(n for n, kind in self.query.columns.kinds() if kind == one)
+                for one in ("undeclared", "boolean")
+            )
             alone = self.query.unit.column is None
-            columns = Columns(self.query.resolved, alone, frozenset(undeclared))
+            columns = Columns(self.query.resolved, alone, undeclared, booleans)
             self._requests[size] = [
                 for_each_step(ends, partial(self._request, part, columns))
                 for part, ends in zip(self.parts, self.chains(size), strict=True)

@@ -25,7 +25,7 @@ from tacit.report.text import declared_words, listed, missing_words, protects_li
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.price import MOST_ROWS
 from tacit.tables.plan.query import Declared, Query
-from tacit.tables.privacy_unit import PersonUnit
+from tacit.tables.privacy_unit import PersonUnit, person_json
 
 if TYPE_CHECKING:
     import pandas
@@ -381,7 +381,7 @@ def _of_groups(plan: Plan) -> list[str]:
     return [
         f"the unit names no groups, so a person may count as present in as many as rows, {rows}, "
         "and the noise of the counts of people grows with that: if people are in fewer groups, "
-        f"name them, such as tc.unit({query.unit.column!r}, rows={rows}, groups=1)"
+        f"name them, such as tc.unit({person_json(query.unit.column)!r}, rows={rows}, groups=1)"
     ]
 
 

@@ -124,7 +124,7 @@ def read_weights(given: Mapping[str, Number], labels: Sequence[str]) -> tuple[tu
 #
 # How far the interval of an answer is expected to reach follows from the noise and, for means and
 # the like, from the public size of a group: it is the interval that comes of the expected sums, of
-# values spread evenly over the bounds (:meth:`~tacit.tables.statistics.base.Part.half_width`).
+# values spread evenly over the bounds (:meth:`~tacit.tables.statistics.part.Part.half_width`).
 #
 # *Search.*  With more to lose the scale of every noise is smaller, and every interval of the same
 # sums lies within what it was: quantiles of one distribution times the scale, plus the step of the

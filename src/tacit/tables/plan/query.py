@@ -12,9 +12,9 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 from tacit.arithmetic.exact import as_fraction
 from tacit.errors import UsageError
 from tacit.expressions.expression import Expression
-from tacit.expressions.schema import Column, Schema
+from tacit.expressions.schema import Column, Schema, uuid_text
 from tacit.expressions.value_range import public_values, range_of
-from tacit.tables.privacy_unit import OneRowEach, PersonUnit
+from tacit.tables.privacy_unit import OneRowEach, Person, PersonUnit
 from tacit.tables.query.joins import Join
 from tacit.tables.reading import DEFAULT_READING, Reading, texts_in
 from tacit.tables.statistics.base import Aggregate, Clamped, TableStatistic, statistics
@@ -41,7 +41,7 @@ class Query:
     aggregates: tuple[tuple[str, TableStatistic], ...] = ()  # what is asked, by label
     table: str | None = None  # which table is asked, of a declared data set
     # the protected tables of that data set, each with its person column
-    tables: tuple[tuple[str, str | None], ...] = ()
+    tables: tuple[tuple[str, Person | None], ...] = ()
     # what each label counts where the loss is split, in lowest terms; none for evenly
     weights: tuple[tuple[str, int], ...] = ()
     # the rows that people are made of, where the table asked has one row a person: ``schema`` is
@@ -51,6 +51,7 @@ class Query:
     joins: tuple[Join, ...] = ()
     rounds: int = 1  # how often people are counted to release unknown keys
     reading: Reading = DEFAULT_READING  # how the table is read, where that is not the default
+    timed: str | None = None  # the column of the times of a count over time
 
     @cached_property
     def columns(self) -> Schema:
@@ -70,6 +71,28 @@ class Query:
     def asking(self, **changes: Any) -> Query:
         """Return the question about the same columns with other filters, groups or answers."""
         return replace(self, **changes)._of_columns(self.columns)
+
+    def with_uuids(self) -> Query:
+        """Return the question with UUIDs as their columns have them, however they were written."""
+        names = {name for name, column in self.schema.items() if column.is_uuid}
+        if not names:
+            return self
+        for name, expression in self.derived:
+            if expression.operation == "col" and expression.columns() <= names:
+                names.add(name)
+        listed = [name in names for name in self.by]
+        keys = self.keys and tuple(
+            tuple(as_uuid(part) if own else part for part, own in zip(key, listed, strict=True))
+            for key in self.keys
+        )
+        if keys and len(set(keys)) < len(keys):
+            raise UsageError("a key is given twice: two of them are one UUID, written in two ways")
+        return self.asking(
+            where=tuple(condition.with_uuids(names) for condition in self.where),
+            derived=tuple((name, value.with_uuids(names)) for name, value in self.derived),
+            keys=keys,
+            aggregates=tuple((label, a.with_uuids(names)) for label, a in self.aggregates),
+        )
 
     def _of_columns(self, columns: Schema) -> Query:
         self.__dict__["columns"] = columns  # where cached_property keeps it
@@ -91,7 +114,7 @@ class Query:
         """The columns of the source that it reads; more where an answer's text has such a name."""
         each = [*self.where, *(expression for _, expression in self.derived)]
         texts = {*self.by, *(here for join in self.joins for here, _ in join.on)}
-        texts |= texts_in([self.unit.column, *(a.to_json() for _, a in self.aggregates)])
+        texts |= texts_in([*self.unit.columns, *(a.to_json() for _, a in self.aggregates)])
         return texts.union(*(expression.columns() for expression in each)) & {*self.schema}
 
     @cached_property
@@ -147,7 +170,8 @@ class Query:
         """Return the question as plain JSON values: equal questions, equal values."""
         tables = [list(table) for table in self.tables]
         where, derived = self._conditions()
-        reading = self.reading.describe(self.columns_read)
+        times = {self.timed} if self.timed and self.reading.has_format(self.timed) else set()
+        reading = self.reading.describe(self.columns_read | times)
         return {
             **({"table": self.table, "tables": tables} if tables else {}),
             **({"joins": [join.describe() for join in self.joins]} if self.joins else {}),
@@ -162,6 +186,11 @@ class Query:
             **({"weights": [list(each) for each in self.weights]} if self.weights else {}),
             **({} if self.inner is None else {"inner": self.inner.describe()}),
         }
+
+
+def as_uuid(part: Any) -> Any:
+    """Return a part of a key as a column of UUIDs has it."""
+    return uuid_text(part) if isinstance(part, str) else part
 
 
 def plain_key(value: Any) -> Any:
@@ -336,7 +365,7 @@ class Declared:
         dataset: the identity of the data set, for its ledger; None for a table of its own.
         unit: whom the ledger protects, as plain JSON; None where that is the table's own unit.
         table: the name of the table, in the data set.
-        tables: the protected tables of the data set, each with its person column.
+        tables: the protected tables of the data set, each with its person columns.
         bounds: of columns by name.
         keys: the categories of columns by name.
         told: the ``meaning`` and the ``unit`` of columns by name, for readers.
@@ -348,7 +377,7 @@ class Declared:
     dataset: str | None = None
     unit: Mapping[str, object] | None = None
     table: str | None = None
-    tables: tuple[tuple[str, str | None], ...] = ()
+    tables: tuple[tuple[str, Person | None], ...] = ()
     bounds: Mapping[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
     keys: Mapping[str, Sequence[object]] = field(default_factory=dict)
     descriptions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -356,16 +385,22 @@ class Declared:
     reading: Reading = DEFAULT_READING
     labels: Mapping[str, Labels] = field(default_factory=dict)
 
-    def bounded(self, aggregate: _S, derived: Sequence[tuple[str, Expression]] = ()) -> _S:
+    def bounded(
+        self,
+        aggregate: _S,
+        derived: Sequence[tuple[str, Expression]] = (),
+        columns: Iterable[Column] = (),
+    ) -> _S:
         """Return a statistic with the bounds of its column, where it names none.
 
         Those of a derived column follow from the declared bounds of the columns that it reads
         (:mod:`tacit.expressions.value_range`); one that is always the same has bounds that hold
-        zero too, because bounds must rise.
+        zero too, because bounds must rise.  Those of true and false are 0 and 1.
 
         Args:
             aggregate: the statistic.
             derived: the columns that the question computes, by name, in their order.
+            columns: the columns that it can ask about.
 
         Raises:
             UsageError: there are none.
@@ -373,7 +408,8 @@ class Declared:
         aggregate = aggregate.with_keys(self.keys)
         if not aggregate.lacks_bounds:
             return aggregate
-        known = self.ranges(_read_by([one.column for one in aggregate.clamped], derived))
+        known = {one.name: (Fraction(0), Fraction(1)) for one in columns if one.kind == "boolean"}
+        known |= self.ranges(_read_by([one.column for one in aggregate.clamped], derived))
         bounded = []
         for one in aggregate.clamped:
             if one.lower is None and one.column not in known:
@@ -457,6 +493,7 @@ class Declared:
         bounds: Mapping[str, tuple[Fraction, Fraction]],
         keys: Mapping[str, Sequence[object]],
         descriptions: Mapping[str, Mapping[str, str]],
+        labels: Mapping[str, Labels],
     ) -> Declared:
         """Return what is declared of these columns too, which a join adds."""
         return replace(
@@ -464,6 +501,7 @@ class Declared:
             bounds={**self.bounds, **bounds},
             keys={**self.keys, **keys},
             descriptions={**self.descriptions, **descriptions},
+            labels={**self.labels, **labels},
         )
 
     def about(

@@ -66,11 +66,12 @@ def bins(rows: BoundedRows, z: str, edges: Sequence[int], groups: int, engine: E
     """Return the weights between the edges: integers of shape (groups, bins)."""
     size = len(edges) - 1
     codes, occurring, weights = _counted(
-        bins_sql(z, edges, engine.dialect), size, groups, rows, z, engine
+        bins_sql(z, edges, engine.dialect), size + 1, groups, rows, z, engine
     )
-    counts = np.zeros((groups, size), dtype=np.int64)
+    counts = np.zeros((groups, size + 1), dtype=np.int64)
     counts[codes, occurring] = weights
-    return counts
+    counts[:, size - 1] += counts[:, size]  # of the last edge itself
+    return counts[:, :size].copy()
 
 
 def cells(
@@ -81,6 +82,9 @@ def cells(
     codes, occurring, weights = _counted(cell, (size >> shift) + 1, lists, rows, z, engine)
     ends = np.searchsorted(codes, np.arange(lists + 1))
     return [(occurring[a:b].copy(), weights[a:b].copy()) for a, b in itertools.pairwise(ends)]
+
+
+_INDEXED = 1 << 24  # more places than this no engine groups by their index in an array
 
 
 def check_cell_indices(lists: int, cells: int) -> None:
@@ -100,7 +104,8 @@ def _counted(
     d = engine.dialect
     index = d.cast(cell, "integer")
     column = "u" if rows.heavy else rows.weight
-    if type(rows) is BoundedRows and not column:
+    indexed = d.below is not None and lists * cells <= _INDEXED
+    if type(rows) is BoundedRows and not column and not indexed:
         if d.byte and cells <= 1 << 8:
             index = d.byte.format(x=index)
         by, also = ("code, ", f"{d.cast('code', 'integer')} as list, ") if lists > 1 else ("", "")
@@ -111,15 +116,17 @@ def _counted(
         codes = several[0] if several else np.zeros_like(occurring)
         order = (codes * cells + occurring).argsort()  # each comes once
         return [codes[order], occurring[order], rows.one * numbers[order]]
-    # of rows that weigh differently, group and cell are one integer, by which an engine groups
-    # fastest that keeps this number of each row first: it knows then how far the numbers reach
+    # group and cell are one integer, by which an engine groups fastest that knows how far the
+    # numbers reach: by the form of the number, or from a table with the number of each row
     number = index
     if lists > 1:
         first = product([Whole("code", 0, lists - 1), Whole(d.literal(cells), cells, cells)], d)
         number = f"{first.sql} + {index}"
     if d.byte and lists * cells <= 1 << 8:
         number = d.byte.format(x=number)
-    if not (d.keeps and column):
+    elif indexed and d.below:
+        number = d.below.format(x=number, n=lists * cells)
+    if not (d.keeps and column) or (indexed and not rows.heavy):
         return _read(rows.sums(number, [Term()], f"{z} is not null"), cells, engine)
     number = f"case when {z} is not null then {number} end"
     table = engine.materialise(f"select {number} as place, {column} from ({rows.base}) as r")
@@ -139,13 +146,18 @@ def _read(lines: str, cells: int, engine: Engine) -> list[Any]:
 
 
 def _in_order(numbers: Any, weights: Any, cells: int) -> list[Any]:
-    order = np.argsort(numbers, kind="stable")
+    # a place with rows of heavy people comes twice: with all its rows, and with what they lose
+    numbers, weights = _together(numbers, weights)
+    return [*np.divmod(numbers, cells), weights]
+
+
+def _together(numbers: Any, weights: Any) -> tuple[Any, Any]:
+    """Return the numbers of at least zero that occur, rising, and the sums of their weights."""
+    order = np.argsort(numbers, kind="stable")  # in one pass where they are in order already
     numbers, weights = numbers[order], weights[order]
     del order  # these are as long as there are places, next to the memory that the engine may use
-    # a place with rows of heavy people comes twice: with all its rows, and with what they lose
     first = np.flatnonzero(np.diff(numbers, prepend=-1))
-    numbers, weights = numbers[first], np.add.reduceat(weights, first) if len(first) else weights
-    return [*np.divmod(numbers, cells), weights]
+    return numbers[first], np.add.reduceat(weights, first) if len(first) else weights
 
 
 # The exact integer plan: from a table, in its engine, to vectors of integers.
@@ -169,6 +181,8 @@ class IntegerQuery:
     #   for keys that are not known, which :meth:`people_by_key` counts.  None within a key is the
     #   key of rows where the column is missing.
     # part: ``(i, n)`` to answer for part i of n of the people only, by a hash of the person.
+    # stored: the names of what is read of a row, by its SQL, and a relation that has them, the code
+    #   and the person of the rows of the part.
 
     def __init__(
         self,
@@ -179,8 +193,9 @@ class IntegerQuery:
         by: Mapping[str, Expression] | None = None,
         keys: Iterable[Any] | None = None,
         part: tuple[int, int] | None = None,
+        stored: tuple[Mapping[str, str], str] | None = None,
     ) -> None:
-        self.source, self.unit, self._part = source, unit, part
+        self.source, self.unit, self._part, self._stored = source, unit, part, stored
         self._dialect = source.engine.dialect
         self._person = unit.person(source.schema, self._dialect)
         self._spelled = unit.spelled(source.schema, self._dialect)
@@ -188,13 +203,17 @@ class IntegerQuery:
         keys = None if keys is None else keys if isinstance(keys, (str, bytes)) else list(keys)
         self.by = as_keys(by or {}, keys, source.schema)
         self._kinds = [group_kind(name, e, source.schema) for name, e in self.by.items()]
-        kinds = zip(self.by.values(), self._kinds, strict=True)
-        self._groups = [key_part_sql(e, kind, source.schema, self._dialect) for e, kind in kinds]
+        parts = list(zip(self.by.values(), self._kinds, strict=True))
+        self._groups = [key_part_sql(e, kind, source.schema, self._dialect) for e, kind in parts]
         self.keys: list[tuple[Any, ...]] | None = [()] if not self.by else None
         if keys is not None:
             self.keys = check_keys(keys, list(self.by), self._kinds)
             for part in itertools.chain.from_iterable(self.keys):
                 self._dialect.literal(part)  # refuses what the engine has no place for, now
+        self._compared = [
+            key_part_sql(e, kind, source.schema, self._dialect, listed=None not in values)
+            for (e, kind), values in zip(parts, zip(*(self.keys or ()), strict=True), strict=False)
+        ]
         self._byte = byte_of_key(self.by, self.keys, source.schema, self._dialect)
         self._written: dict[Request, list[str]] = {}
         self._read_before: set[str] = set()
@@ -260,10 +279,16 @@ class IntegerQuery:
 
     def _counted_rows(self, request: Bins | Cells) -> tuple[BoundedRows, str]:
         if isinstance(request, RowCells):
-            base = self._select([f"{self._offsets_sql(request)[0]} as z0"])
+            base = self._select([(self._offsets_sql(request)[0], "z0")])
             return request.bounded_rows(base, self.unit.rows, self._dialect, self._spelled), "z0"
         rows, names = self._bounded(self._offsets_sql(request))
         return rows, names[0]
+
+    def read_rows(self, requests: Sequence[Request]) -> tuple[str, dict[str, str]]:
+        """Return the SQL of what requests read of the rows, and its names there, by their SQL."""
+        offsets = [sql for request in requests for sql in self._offsets_sql(request)]
+        names = column_names(offsets)
+        return self._select(list(names.items())), names
 
     def people_by_key(self, shown: Sequence[tuple[Any, ...]] = ()) -> dict[tuple[Any, ...], int]:
         """Return every key that occurs with its number of people: not private, nor are the keys."""
@@ -271,7 +296,7 @@ class IntegerQuery:
         if not self.by:
             raise UsageError("keys belong to group_by; this question has no groups")
         names = [f"g{i}" for i in range(len(self._groups))]
-        columns = [f"{sql} as {n}" for sql, n in zip(self._groups, names, strict=True)]
+        columns = list(zip(self._groups, names, strict=True))
         engine, kinds = self.source.engine, self._kinds
         with left_out(shown, self._groups, kinds, engine) as without:
             return self._people_of_keys(self._select(columns, keyed=False, without=without), names)
@@ -303,18 +328,27 @@ class IntegerQuery:
         return known
 
     def _select(
-        self, columns: list[str], *, keyed: bool = True, without: tuple[str, str] | None = None
+        self,
+        columns: Sequence[tuple[str, str]],
+        *,
+        keyed: bool = True,
+        without: tuple[str, str] | None = None,
     ) -> str:
         """Return the SQL of the rows that count, with the person as ``u`` and the code."""
+        # columns: what is read of a row, as SQL, and the name of each.
         d = self._dialect
-        chosen = list(columns)
+        if self._stored is not None and keyed:
+            read, relation = self._stored
+            chosen = [f"{read[sql]} as {name}" for sql, name in columns]
+            return f"select {', '.join([*chosen, 'code', 'u'])} from {relation}"
+        chosen = [f"{sql} as {name}" for sql, name in columns]
         code, join, tests = d.literal(0), "", [f"({self._where})"] if self._where else []
         if keyed and self._byte is not None:
             code = self._byte[0]
             tests.append(self._byte[1])
         elif keyed and self.by:
             values, names = self._keys_sql()
-            same = same_key(self._groups, names, self._kinds, self.keys or [], d)
+            same = same_key(self._compared, names, self._kinds, self.keys or [], d)
             code, join = "tacit_keys.tacit_code", f" join {values} on {same}"
         if without is not None:
             join = f" left join {without[0]} on {without[1]}"
@@ -329,7 +363,8 @@ class IntegerQuery:
         # asked of what was read as the person, which a column that is computed may not say again
         owned = ["u is not null"]
         if self._part is not None and d.part is not None:
-            owned.append(d.part.format(*self._part, x="u"))
+            number, parts = self._part
+            owned.append(f"{d.part.format(x='u', n=parts)} = {number}")
         sql = d.fence.format(sql=sql)
         return f"select * from ({sql}) as tacit_owned where {' and '.join(owned)}"
 
@@ -346,8 +381,8 @@ class IntegerQuery:
     @property
     def _numbers(self) -> bool:
         """True if people are distinguished by numbers."""
-        kind = self.source.schema.column(str(self.unit.column)).kind
-        return kind not in ("text", "undeclared")
+        assert isinstance(self.unit, PersonUnit)
+        return self.unit.numeric(self.source.schema)
 
     def _keep(self, table: str) -> str:
         self.tables.append(table)
@@ -366,7 +401,7 @@ class IntegerQuery:
         return self._rows_of(names), [names[sql] for sql in offsets]
 
     def _rows_of(self, names: Mapping[str, str]) -> BoundedRows:
-        base = self._select([f"{sql} as {name}" for sql, name in names.items()])
+        base = self._select(list(names.items()))
         return self._bound(base, None, self.unit.rows)
 
     def _bound(self, base: str, mass: Whole | None, limit: int) -> BoundedRows:
@@ -440,7 +475,7 @@ class IntegerQuery:
                 if known.keys() >= set(sums.offsets) and squares >= sums.squared:
                     return BoundedRows(f"select * from {table}", d, one, "w"), known
             names = column_names(sums.offsets)
-            base = self._select([f"{sql} as {name}" for sql, name in names.items()])
+            base = self._select(list(names.items()))
             squared = [names[sql] for sql in sums.squared]
             offsets = list(names.values())
             people = people_sql(base, offsets, squared, unit, d, numbers=self._numbers)
@@ -458,14 +493,14 @@ class IntegerQuery:
 
     def _distinct(self, request: Distinct) -> Any:
         value, digest = identity_sql(request.value, self.source.schema, self._dialect)
-        base, person = self._select([f"{value} as z0"]), self._spelled
+        base, person = self._select([(value, "z0")]), self._spelled
         spelled = None if self._person is None else person
         return self._spread(distinct_sql(base, spelled, self.unit.rows, digest, self._dialect))
 
     def _total(self, request: Total) -> Any:
         grid = request.grid
         point = Whole("z0", 0, grid.cells).plus(grid.first, self._dialect)
-        base = self._select([f"{self._offsets_sql(request)[0]} as z0"])
+        base = self._select([(self._offsets_sql(request)[0], "z0")])
         if isinstance(self.unit, PersonUnit) and not self.by:
             return self._spread(clamped_total_sql(base, point, self.unit, self._dialect))
         rows = self._bound(base, point.size(), self.unit.rows * point.most)
@@ -492,6 +527,11 @@ class IntegerQuery:
 #
 # How many parts is decided from the number of rows and the memory that the engine may use; an
 # engine that runs out all the same is asked again in more parts.
+#
+# *One reading.*  What a question reads of the rows is written once, each row to the file of its
+# part, and each file is read for its part alone: by as many parts as share it, where there are more
+# parts than files.  Where an engine cannot write, or two parts suffice, each part reads the whole
+# table.
 
 
 # What a row of the data takes while its person is bounded, measured, with room to spare.
@@ -503,6 +543,8 @@ _WEIGHTED = (Rows, People, Moments, Products, Total, Bins, Cells)
 _FIXED = 96 << 20  # what the engine takes whatever the number of rows
 _MORE = 8
 _MAX_PARTS = 1 << 12
+_READINGS = 2  # so often to read the table costs less than to divide its rows
+_FILES = 64  # files that rows are divided into at once; a power of two, as the parts are
 
 
 class PartedQuery:
@@ -534,7 +576,9 @@ class PartedQuery:
 
         indices = max((groups * _cells(r) for r in requests if isinstance(r, Cells)), default=0)
         row_bytes = _DRAWN_BYTES if drawn else _ROW_BYTES
-        answers = self._added(answer, _add_answers, row_bytes, indices) if requests else {}
+        answers = (
+            self._added(answer, _add_answers, row_bytes, indices, requests) if requests else {}
+        )
         return ExactAggregates({**answers, **{r: counts_of_values.of(r) for r in distinct}}, groups)
 
     def check(self, request: Request) -> None:
@@ -555,13 +599,23 @@ class PartedQuery:
         """Drop the tables of the query in the engine."""
         self._undivided.forget()
 
-    def _added(self, answer: Any, add: Any, row_bytes: int, cell_count: int = 0) -> Any:
+    def _added(
+        self,
+        answer: Any,
+        add: Any,
+        row_bytes: int,
+        cell_count: int = 0,
+        requests: Sequence[Request] = (),
+    ) -> Any:
+        """Return the sum of the answers of all parts."""
+        # requests: what is read of the rows, to be divided once; empty to read all for each part.
         parts = max(self._min_parts, self._parts(row_bytes, cell_count))
         while True:
             try:
                 if parts == 1:
                     return answer(self._undivided)
-                return reduce(add, (answer(query) for query in self._queries(parts)))
+                with self._divided(parts, requests) as stored:
+                    return reduce(add, (answer(query) for query in self._queries(parts, stored)))
             except EngineMemoryError:
                 if not self._divisible or parts >= _MAX_PARTS:
                     raise
@@ -585,9 +639,35 @@ class PartedQuery:
             need = max(need, -(-rows * _CELL_BYTES // half))
         return min(1 << max(need - 1, 0).bit_length(), _MAX_PARTS)
 
-    def _queries(self, parts: int) -> Iterator[IntegerQuery]:
+    @contextmanager
+    def _divided(
+        self, parts: int, requests: Sequence[Request]
+    ) -> Iterator[tuple[Mapping[str, str], list[str]] | None]:
+        """Return a block with the names of what is read, and relations of it in parts."""
+        engine = self._source.engine
+        divide = engine.dialect.part
+        if not requests or divide is None or parts <= _READINGS:
+            yield None
+            return
+        sql, names = self._undivided.read_rows(requests)
+        files = min(parts, _FILES)
+        number = divide.format(x="u", n=files)
+        with engine.divided(sql, number, files) as relations:
+            if relations is None:
+                yield None
+                return
+            if parts > files:
+                of_part = f"where {divide.format(x='u', n=parts)} ="
+                shared = [f"{relations[i % files]} {of_part} {i}" for i in range(parts)]
+                relations = [f"(select * from {rows})" for rows in shared]
+            yield names, relations
+
+    def _queries(
+        self, parts: int, stored: tuple[Mapping[str, str], list[str]] | None
+    ) -> Iterator[IntegerQuery]:
         for number in range(parts):
-            query = self._part(part=(number, parts))
+            of_part = None if stored is None else (stored[0], stored[1][number])
+            query = self._part(part=(number, parts), stored=of_part)
             try:
                 yield query
             finally:
@@ -610,10 +690,8 @@ def _add_answers(some: Mapping[Request, Any], other: Mapping[Request, Any]) -> d
 
 def _add_cells(some: Any, other: Any) -> tuple[Any, Any]:
     """Return the cells that occur in either, rising, and the sums of their weights."""
-    cells, positions = np.unique(np.concatenate([some[0], other[0]]), return_inverse=True)
-    weights = np.zeros(len(cells), dtype=np.int64)
-    np.add.at(weights, positions, np.concatenate([some[1], other[1]]))
-    return cells, weights
+    cells, weights = (np.concatenate(pair) for pair in zip(some, other, strict=True))
+    return _together(cells, weights)
 
 
 def _add_counts(some: dict[Any, int], other: Mapping[Any, int]) -> dict[Any, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,10 +14,17 @@ from tacit.errors import UsageError
 from tacit.expressions.dialect import Dialect
 from tacit.expressions.expression import Expression, col
 from tacit.expressions.operations import key_part_sql, read_as
-from tacit.expressions.schema import KINDS, Column, Schema
+from tacit.expressions.schema import KINDS, Column, Schema, uuid_text
 from tacit.tables.engines.base import Engine
 from tacit.tables.open_source import Source
-from tacit.tables.privacy_unit import PersonUnit
+from tacit.tables.privacy_unit import (
+    Person,
+    is_text,
+    part_sql,
+    part_text,
+    person_columns,
+    whole_sql,
+)
 from tacit.tables.reading import DEFAULT_READING, Reading
 
 # A join of a question's rows with another table of the same data set, from public facts alone.
@@ -99,8 +106,8 @@ class Join:
 def joins_from(
     described: Iterable[Mapping[str, Any]],
     table: str | None,
-    person: str | None,
-    tables: Sequence[tuple[str, str | None]],
+    person: Person | None,
+    tables: Sequence[tuple[str, Person | None]],
 ) -> tuple[Join, ...]:
     """Return joins as :meth:`Join.describe` described them, each one that a session allows."""
     joins = tuple(map(Join.read, described))
@@ -111,9 +118,17 @@ def joins_from(
     for join in joins:
         if join.public is not None and join.table in people:
             raise UsageError(f"{join.table!r} is joined as a public table, and is protected")
-        if join.public is None and (person is None or join.on != ((person, people[join.table]),)):
+        if join.public is None and (
+            person is None or join.on != by_person(person, people[join.table])
+        ):
             raise UsageError(f"{join.table!r} is protected, and is not joined by the person")
     return joins
+
+
+def by_person(person: Person, other: Person | None) -> tuple[tuple[str, str], ...] | None:
+    """Return the pairs of columns by which tables of people are joined; None if there are none."""
+    here, there = person_columns(person), person_columns(other)
+    return tuple(zip(here, there, strict=True)) if len(here) == len(there) else None
 
 
 def names_after_join(taken: Iterable[str], table: str, added: Iterable[str]) -> dict[str, str]:
@@ -206,9 +221,8 @@ def joined(source: Source, join: Join, other: JoinableTable) -> Source:
 
 def of_people(source: Source, other: Source, join: Join) -> JoinableTable:
     """Return a protected table to be joined by the person, with what is equal to its people."""
-    ((here, there),) = join.on
     d = source.engine.dialect
-    person, theirs = person_pair(source.schema, here, other.schema, there, d)
+    person, theirs = person_pair(source.schema, other.schema, join.on, d)
     taken = [other.schema.column(name) for _, name, _ in join.columns]
     shown = [f"{theirs} as tacit_k0"]
     shown += [f"{d.column(c.name)} as tacit_c{i}" for i, c in enumerate(taken)]
@@ -237,14 +251,30 @@ def _few_rows(sql: str, labels: str, limit: int | None, d: Dialect) -> str:
 
 
 def person_pair(
+    here: Schema, there: Schema, on: Sequence[tuple[str, str]], dialect: Dialect
+) -> tuple[str, str]:
+    """Return the SQL of the people of two tables, equal if and only if they are one person."""
+    pairs = [_part_pair(here, column, there, other, dialect) for column, other in on]
+    if len(pairs) == 1:
+        return pairs[0]
+    whole = []
+    for side in (0, 1):
+        parts = []
+        for names, pair in zip(on, pairs, strict=True):
+            columns = here.column(names[0]), there.column(names[1])
+            # an integer next to a text is written out above, and is text on both sides
+            text = any(map(is_text, columns))
+            own = replace(columns[side], kind="text", declared="") if text else columns[side]
+            parts.append(part_text(own, pair[side], dialect))
+        whole.append(whole_sql(parts, dialect))
+    return whole[0], whole[1]
+
+
+def _part_pair(
     here: Schema, column: str, there: Schema, other: str, dialect: Dialect
 ) -> tuple[str, str]:
-    """Return the SQL of the people of two columns, equal if and only if they are one person."""
     sides = here.column(column), there.column(other)
-    people = [
-        str(PersonUnit(name, rows=1).person(schema, dialect))
-        for schema, name in ((here, column), (there, other))
-    ]
+    people = [part_sql(schema, name, dialect) for schema, name in ((here, column), (there, other))]
     kinds = [side.kind for side in sides]
     if sorted(kinds) == ["integer", "undeclared"]:
         written = [
@@ -357,8 +387,14 @@ class PublicRows:
         return JoinableTable(f"select {', '.join(labels)} from {table}", columns, known)
 
 
-def read_public(source: Source, name: str, key: Sequence[str], kinds: Sequence[str]) -> PublicRows:
-    """Read a public table."""
+def read_public(
+    source: Source,
+    name: str,
+    key: Sequence[str],
+    kinds: Sequence[str],
+    uuids: Container[str] = (),
+) -> PublicRows:
+    """Read a public table; of the columns of its key some are joined with columns of UUIDs."""
     schema, d = source.schema, source.engine.dialect
     others = [c for n, c in schema.items() if n not in key and c.kind not in ("other", "missing")]
     chosen = [key_sql(n, k, schema, d) for n, k in zip(key, kinds, strict=True)]
@@ -372,6 +408,8 @@ def read_public(source: Source, name: str, key: Sequence[str], kinds: Sequence[s
             f"the public table {name!r} has more than {_MAX_PUBLIC_ROWS:,} rows: join fewer"
         )
     parts = len(key)
+    for index in (i for i, column in enumerate(key) if column in uuids):
+        rows = [(*r[:index], r[index] and uuid_text(r[index]), *r[index + 1 :]) for r in rows]
     named = [row for row in rows if None not in row[:parts]]
     if len({row[:parts] for row in named}) < len(named):
         raise UsageError(

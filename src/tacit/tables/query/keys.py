@@ -19,7 +19,7 @@ from tacit.expressions.operations import EXACT, as_keys, is_narrow, key_part_sql
 from tacit.expressions.schema import Column, Schema
 from tacit.tables.engines.base import Engine
 from tacit.tables.open_source import Source
-from tacit.tables.privacy_unit import PersonUnit, few_groups
+from tacit.tables.privacy_unit import PersonUnit, few_groups, part_sql
 
 # Public keys of groups, as a table in SQL: checked against the kinds of their columns.
 
@@ -498,15 +498,23 @@ def person_source(
         of = derived.get(value.column, Expression("col", (), (value.column,)))
         columns.append(f"{_row_sql(of, value, source.schema, d)} as {name}")
         values_sql.append(_value_sql(name, value, d))
-    columns.append(f"{unit.person(source.schema, d)} as u")
+    # of several columns each stays a column, by which the rows are grouped
+    parts = ["u"] if len(unit.columns) == 1 else [f"u{i}" for i in range(len(unit.columns))]
+    columns += [
+        f"{part_sql(source.schema, column, d)} as {part}"
+        for part, column in zip(parts, unit.columns, strict=True)
+    ]
     condition = condition_sql(where, source.schema, d)
     test = f" where ({condition})" if condition else ""
     rows = d.fence.format(
         sql=f"select {', '.join(columns)} from {source.relation} as tacit_rows{test}"
     )
     listed = ", ".join(f"{sql} as {name}" for sql, name in zip(values_sql, names, strict=True))
-    people = f"select u, {listed} from ({rows}) as tacit_owned where u is not null group by u"
-    shown = [f"{sql} as {d.identifier(n)}" for sql, n in zip(["u", *names], schema, strict=True)]
+    person, known = ", ".join(parts), " and ".join(f"{part} is not null" for part in parts)
+    people = (
+        f"select {person}, {listed} from ({rows}) as tacit_owned where {known} group by {person}"
+    )
+    shown = [f"{sql} as {d.identifier(n)}" for sql, n in zip([*parts, *names], schema, strict=True)]
     relation = f"(select {', '.join(shown)} from ({people}) as tacit_people)"
     return Source(source.name, schema, source.engine, relation, counted=source.counted)
 

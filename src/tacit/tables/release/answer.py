@@ -406,11 +406,14 @@ class Answer(Publications, Shown):
         aggregates = self._query["aggregates"]
         known = [(label, column_note(a.get("column"), declared)) for label, a in aggregates]
         notes = {label: note for label, note in known if note}
-        return notes | {n: derived_words(one) for n, one in self._columns.items() if "of" in one}
+        for label, column in self._columns.items():
+            own = derived_words(column) if "of" in column else _note(column)
+            if own:
+                notes[label] = f"{notes[label]}; {own}" if label in notes else own
+        return notes
 
     @property
     def key_labels(self) -> dict[str, Mapping[object, str]]:
-        """The labels of the values of grouping columns, by name, where the file has some."""
         declared = self._declared
         if declared is None:
             body: Any = self.certificate.body
@@ -520,7 +523,6 @@ class Answer(Publications, Shown):
         return bool(self.by) and self._query.get("keys") is None
 
     def facts(self) -> Mapping[str, object]:
-        """Return the data set, the privacy loss and unit, and the certificate, as plain JSON."""
         body: Any = self.certificate.body
         loss = {name: part for name, part in self.cost.to_json().items() if name != "parts"}
         # An answer that follows from earlier releases has no time of its own.
@@ -601,6 +603,15 @@ class Answer(Publications, Shown):
 
     def __repr__(self) -> str:
         return self.card().text()
+
+
+def _note(column: Mapping[str, Any]) -> str:
+    """Return what a reader should know of an answer, by its kind."""
+    try:
+        known = statistic_named(str(column["kind"]))
+    except UsageError:  # a count over time is no statistic of a question
+        return ""
+    return known.note(column)
 
 
 def _derived(

@@ -11,12 +11,14 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from tacit.errors import DataSourceError, UsageError, did_you_mean
 from tacit.tables.open_source import Source, open_source
-from tacit.tables.plan.query import Declared, Query
+from tacit.tables.plan.query import Declared, Labels, Query, labelled_keys
+from tacit.tables.privacy_unit import Person, person_columns
 from tacit.tables.query.joins import (
     HOW,
     MOST_ROWS,
     Join,
     PublicRows,
+    by_person,
     joined,
     key_kind,
     names_after_join,
@@ -43,6 +45,7 @@ class OtherTable:
     bounds: Mapping[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
     # the declared categories of its columns, by name
     keys: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    labelled: tuple[str, ...] = ()  # columns whose categories are the values with a label
     # the meaning and the unit of its columns, by name
     descriptions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
@@ -83,9 +86,16 @@ def joined_columns(
 
 
 def beside(
-    query: Query, declared: Declared, join: Join, other: OtherTable
+    query: Query,
+    declared: Declared,
+    join: Join,
+    other: OtherTable,
+    labels: Mapping[str, Labels] | None = None,
 ) -> tuple[Query, Declared]:
     """Return a question with a join, and what is declared with the columns that it adds."""
+    # labels: those of the values of the other table, where it is open
+    known = labels or {}
+    keys = {**other.keys, **{c: labelled_keys(c, known.get(c, {})) for c in other.labelled}}
     taken = {each for each, _ in query.derived} & {here for here, _, _ in join.columns}
     if taken:
         raise UsageError(
@@ -93,12 +103,13 @@ def beside(
         )
     declared = declared.with_columns(
         {here: other.bounds[there] for here, there, _ in join.columns if there in other.bounds},
-        {here: other.keys[there] for here, there, _ in join.columns if there in other.keys},
+        {here: keys[there] for here, there, _ in join.columns if there in keys},
         {
             here: other.descriptions[there]
             for here, there, _ in join.columns
             if there in other.descriptions
         },
+        {here: known[there] for here, there, _ in join.columns if there in known},
     )
     return replace(query, joins=(*query.joins, join)), declared
 
@@ -147,7 +158,7 @@ def _public_pairs(other: OtherTable, on: On) -> tuple[tuple[str, str], ...]:
 
 
 def _person_pairs(
-    other: OtherTable, own: str | None, person: str | None, on: On
+    other: OtherTable, own: str | None, person: Person | None, on: On
 ) -> tuple[tuple[str, str], ...]:
     if person is None:
         raise UsageError(
@@ -155,14 +166,20 @@ def _person_pairs(
             "of people are joined by the person, unit = { person = 'person_id', rows = 5 }. A "
             "table that everyone may know is joined by its key: public = true"
         )
-    by_person = ((person, other.key[0]),)
-    if on is not None and tuple(_named(other, on)) != by_person:
+    pairs = by_person(person, other.key)
+    if pairs is None:
+        raise UsageError(
+            f"{own!r} names a person by {' and '.join(person_columns(person))}, and {other.name!r} "
+            f"by {' and '.join(other.key)}: tables of people are joined by as many columns each"
+        )
+    if on is not None and sorted(_named(other, on)) != sorted(pairs):
+        named = " and ".join(f"{here} = {there}" for here, there in pairs)
         raise UsageError(
             f"{own!r} and {other.name!r} are tables of people, and are joined by the person, "
-            f"{person} = {other.key[0]}, alone: every row of the join must belong to one person, "
+            f"{named}, alone: every row of the join must belong to one person, "
             "and joined on anything else one row would hold rows of different people"
         )
-    return by_person
+    return pairs
 
 
 # The table of a session, as it is open now: what questions are asked of.
@@ -240,12 +257,10 @@ class SharedTable(OpenedTable):
 
     @property
     def source(self) -> Source:
-        """The table as it was opened last."""
         return self._table.source
 
     @property
     def collector(self) -> PlanRunner:
-        """The queries of the table, and their cache."""
         return self._table.collector
 
     @property
@@ -374,13 +389,13 @@ def join_table(
     known = (name, how, pairs)
     if known not in table.joined:
         table.joined[known] = _join(table, other, how, pairs)
-    made, join = table.joined[known]
-    return table.beside(made), *beside(query, declared, join, other)
+    made, join, labels = table.joined[known]
+    return table.beside(made), *beside(query, declared, join, other, labels)
 
 
 def _join(
     table: OpenedTable, other: OtherTable, how: str, pairs: tuple[tuple[str, str], ...]
-) -> tuple[OpenedTable, Join]:
+) -> tuple[OpenedTable, Join, Mapping[str, Labels]]:
     base, rows = table.source, None
     with base.engine.dry_run():  # it is examined, and opened for good once it fits
         opened = other.opened(base)
@@ -390,11 +405,11 @@ def _join(
         sides = [(base.schema[here], opened.schema[there]) for here, there in pairs]
         kinds = [key_kind(*side, other.name) for side in sides]
         with opened:
-            rows = read_public(opened, other.name, other.key, kinds)
+            uuids = {there for here, there in pairs if base.schema[here].is_uuid}
+            rows = read_public(opened, other.name, other.key, kinds, uuids)
         added = {name: kind for name, _, kind in rows.columns}
     else:
-        ((here, there),) = pairs
-        person_pair(base.schema, here, opened.schema, there, base.engine.dialect)
+        person_pair(base.schema, opened.schema, pairs, base.engine.dialect)
         added = {
             name: column.kind
             for name, column in opened.schema.items()
@@ -408,4 +423,4 @@ def _join(
         join = Join(other.name, how, pairs, columns, rows.digest)
     made = JoinedTable(table, other, join, rows)
     made.source  # noqa: B018  (refuses now what does not fit)
-    return made, join
+    return made, join, opened.labels

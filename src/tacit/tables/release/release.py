@@ -11,7 +11,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from threading import Lock
 from typing import Any, Generic, NoReturn, Protocol, TypeAlias, TypeVar
@@ -30,7 +30,7 @@ from tacit.expressions.schema import Schema
 from tacit.mechanisms.propose_test_release import BoundedAnswer
 from tacit.report import versions
 from tacit.tables.engines.base import Engine
-from tacit.tables.noise import Estimate
+from tacit.tables.noise import FIRST_RULES, Estimate
 from tacit.tables.open_source import Source
 from tacit.tables.plan.parse_question import person_values
 from tacit.tables.plan.plan import Plan
@@ -40,8 +40,9 @@ from tacit.tables.privacy_unit import PersonUnit
 from tacit.tables.query.integer_query import PartedQuery
 from tacit.tables.query.keys import person_source, sample_keys
 from tacit.tables.query.requests import ExactAggregates, Request
-from tacit.tables.reading import without_reading
-from tacit.tables.statistics.base import LEVEL, TableStatistic
+from tacit.tables.reading import without_reading, without_time_format
+from tacit.tables.statistics.base import TableStatistic
+from tacit.tables.statistics.part import LEVEL
 from tacit.tables.steps import Answers
 
 # A question at its price, as a ledger knows it: what represents it, and the plan that it pays.
@@ -51,7 +52,9 @@ from tacit.tables.steps import Answers
 
 
 _MAX_PLANS = 32
-_READINGS = 4  # the format of ledgers from which on a question says how its table is read
+# The formats of ledgers from which on a question says how its table is read, and a count over time
+# in which format its times are written.
+_READINGS, _TIMES = 4, 5
 _UNRECORDED = (
     "the ledger holds this release at no further cost, from a version of Tacit that did not record "
     "how the table is read: its null texts, encoding, kinds of columns or file may have been "
@@ -192,14 +195,19 @@ class Charge(Generic[P]):
         # A charge from before readings were part of it continues, and replays, without one.  It may
         # be of another reading, which is warned of: a second charge would be the larger surprise.
         now = self.question.public
-        before: dict[str, Any] = without_reading(now)
-        if before == now or self.ledger.find(key_of(now)) is not None:
+        forms: list[tuple[int, dict[str, Any]]] = [
+            (_TIMES, without_time_format(now)),
+            (_READINGS, without_reading(now)),
+        ]
+        earlier = [(format, question) for format, question in forms if question != now]
+        if not earlier or self.ledger.find(key_of(now)) is not None:
             return now
-        entry = self.ledger.find(key_of(before))
-        if entry is None or entry.format >= _READINGS:
-            return now
-        warnings.warn(_UNRECORDED, DataSourceWarning, stacklevel=calls_inside())
-        return before
+        for format, before in earlier:
+            entry = self.ledger.find(key_of(before))
+            if entry is not None and entry.format < format:
+                warnings.warn(_UNRECORDED, DataSourceWarning, stacklevel=calls_inside())
+                return before
+        return now
 
     @cached_property
     def key(self) -> str:
@@ -226,6 +234,12 @@ class Charge(Generic[P]):
         remaining = ledger.remaining if entry is None else ledger.remaining_before(entry)
         plan = self.plan_within(remaining)
         cost = plan.cost.cost_in(remaining.kind)
+        if entry is not None and entry.cost.parts and isinstance(plan, Plan):
+            # A version of other mechanisms may have charged it: what was paid for is drawn.
+            first = replace(plan, rules=FIRST_RULES)
+            earlier = first.cost.cost_in(remaining.kind)
+            if cost.parts != entry.cost.parts == earlier.parts:
+                return first
         if entry is None and not ledger.chain.affords(cost):
             raise BudgetError(
                 f"this release costs {cost!r}, and {remaining!r} is left of {ledger.total!r}; "
@@ -534,6 +548,10 @@ class _DryEngine:
         """Return an empty block: this is one."""
         return nullcontext()
 
+    def divided(self, sql: str, part: str, parts: int) -> AbstractContextManager[None]:
+        """Return a block with None: no rows are too many."""
+        return nullcontext()
+
     def reading(self) -> AbstractContextManager[object]:
         """Return an empty block: no rows, no state of them."""
         return nullcontext()
@@ -580,7 +598,9 @@ def release_answer(plan: Plan, exact: Exact) -> dict[str, Any]:
     ]
     shown = [[plain_key(value) for value in key] for key in keys]
     described = plan.describe(len(keys))
-    return {**answer_of(plan, shown, released), **described, "versions": versions()}
+    answer = answer_of(plan, shown, released)
+    named = {} if plan.rules == FIRST_RULES else {"intervals": plan.rules}
+    return {**answer, **described, **named, "versions": versions()}
 
 
 def answer_of(

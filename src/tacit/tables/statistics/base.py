@@ -1,337 +1,22 @@
-"""Base of the statistics of a table: their classes, methods, parts of a plan and registry."""
+"""Base of the statistics of a table: their classes and registry."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import (
-    Any,
-    ClassVar,
-    Literal,
-    NamedTuple,
-    Self,
-    TypeAlias,
-    TypedDict,
-    TypeVar,
-    cast,
-    get_args,
-)
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, cast
 
-import numpy as np
-
-from tacit.arithmetic.exact import Number, as_fraction, as_integer, positive, show
-from tacit.arithmetic.roots_and_bisection import sqrt_up
+from tacit.arithmetic.exact import Number, as_fraction, show
 from tacit.core import Space, Step, Transformation
 from tacit.errors import MismatchError, UsageError, did_you_mean, shown_value
-from tacit.expressions.expression import Expression, col
 from tacit.expressions.grid import Grid
 from tacit.expressions.schema import Schema
-from tacit.mechanisms import Gaussian, Laplace
-from tacit.mechanisms.smooth import DISTRIBUTIONS
 from tacit.report.text import column_words, say_answer
-from tacit.tables.noise import Array, Estimate, GridNoise
-from tacit.tables.query.requests import Request
-
-# What a part of a release is, and the noise that it may use.
-#
-# Each part is one or more chains from the table to noise, and answers one kind of question: its
-# steps, its noise and its estimate are in one file of this folder.  Parts share what they can:
-# every question about the moments of one column within one pair of bounds, and the count next to
-# it, comes out of one vector.
-
-
-LEVEL = 0.95  # the level of every interval
-
-
-@dataclass(frozen=True)
-class Noise:
-    """What one part may spend: epsilon of pure DP, or rho of zCDP, for one person."""
-
-    kind: Literal["laplace", "gaussian"]
-    loss: Fraction  # the epsilon or rho
-    rows: int  # the largest total weight of the rows of one person
-    # The weight of a row in the integers of the engine: weights are multiples of ``1 / one``, so a
-    # count of those integers is a number of rows after division by ``one``.
-    one: int = 1
-    delta: Fraction = Fraction(0)  # what a part that needs one may spend in addition to epsilon
-
-    @property
-    def norm(self) -> str:
-        """The norm that the sensitivity is measured in."""
-        return "L1" if self.kind == "laplace" else "L2"
-
-    def scale(self, sensitivity: Fraction) -> Fraction:
-        """Return the least scale: ``sensitivity / epsilon``, or ``sensitivity / sqrt(2 rho)``."""
-        # The square root is rounded up, to no more loss than was granted.
-        if self.kind == "laplace":
-            return sensitivity / self.loss
-        return sensitivity * sqrt_up(1 / (2 * self.loss))
-
-    def mechanism(self, sensitivity: Fraction) -> Step:
-        """Return the additive mechanism for a sensitivity in the norm."""
-        scale = self.scale(sensitivity)
-        return Laplace(scale) if self.kind == "laplace" else Gaussian(scale)
-
-    def distribution(self, sensitivity: Fraction, grid: Fraction) -> GridNoise:
-        """Return the distribution of one coordinate, for errors and intervals."""
-        return GridNoise(self.kind, float(self.scale(sensitivity)), float(grid))
-
-    def split(self, share: Fraction) -> Noise:
-        """Return a part of the loss."""
-        return replace(self, loss=self.loss * share)
-
-    def choice_scale(self, sensitivity: int) -> Fraction:
-        """Return the least scale of a choice whose costs one row moves by ``sensitivity``."""
-        # Pure: loss ``2 rows stretch / scale``; zCDP: ``(rows stretch / scale)^2 / 2``.
-        moved = Fraction(self.rows * sensitivity)
-        if self.kind == "laplace":
-            return 2 * moved / self.loss
-        return moved * sqrt_up(1 / (2 * self.loss))
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The columns of a question."""
-
-    # those that are computed from each row, in terms of the table's own
-    derived: Mapping[str, Expression]
-    alone: bool  # whether each row is a person of its own
-    undeclared: frozenset[str] = frozenset()  # those whose kind is not declared
-
-    def value(self, name: str) -> Expression:
-        """Return what a column holds, in terms of the table's own."""
-        return self.derived.get(name, col(name))
-
-
-class Part(ABC):
-    """One piece of a release."""
-
-    # Whether the chain starts from people rather than from bounded rows.
-    on_people: ClassVar[bool] = False
-
-    error_unit: ClassVar[str] = "standard error"  # what :meth:`expected_error` is
-    needs_delta: ClassVar[bool] = False  # whether a share of a delta is for it
-    # The largest group for which errors are computed, where there is a limit.
-    most_rows: ClassVar[int | None] = None
-
-    @property
-    @abstractmethod
-    def title(self) -> str:
-        """A short description of the part, for messages."""
-
-    def settled(self) -> Part:
-        """Return the part to use once all statistics that it answers are known."""
-        return self
-
-    @abstractmethod
-    def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
-        """Return the ends of the part's chains: what is computed, and the noise on it."""
-
-    @abstractmethod
-    def request(self, step: Step, columns: Columns) -> Request:
-        """Return what the first step of a chain asks of the engine, in whole numbers."""
-
-    def vector(self, step: Step, exact: Any) -> Any:
-        """Return the exact vector of a step from the engine's answer, in units of its grid."""
-        return [int(value) for value in np.asarray(exact, dtype=object).ravel()]
-
-    @abstractmethod
-    def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
-        """Return the answers, by the kind of aggregate that each is for."""
-
-    def at_level(self, released: Sequence[Any], noise: Noise, level: float) -> dict[str, Estimate]:
-        """Return the answers with intervals of another level; unknown ones where there are none."""
-        # A part whose intervals follow from the distribution of its noise has them at any level;
-        # one whose release decided what they are has them at :data:`LEVEL` alone.
-        answers = self.estimates(released, noise)
-        return {kind: each.without_interval() for kind, each in answers.items()}
-
-    @abstractmethod
-    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
-        """Return the expected standard error in a group of ``rows`` rows, without any data."""
-
-    def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
-        """Return how far an interval is expected to reach, in the unit of :attr:`error_unit`."""
-        # It is that of a group of ``rows`` rows, without any data, and never larger where the noise
-        # has more to lose.  None where no interval is known beforehand.
-        return None
-
-    def refusal(self, noise: Noise, rows: float) -> float | None:
-        """Return how likely a group of so many rows gets no answer; None where none can."""
-        return None
-
-    def record(self, noise: Noise) -> dict[str, Any]:
-        """Return the description of the method in a certificate, as plain JSON values."""
-        return {"used": "global"}
-
-
-def precisions(noises: Sequence[Noise]) -> list[float]:
-    """Return one over the variance of each noise, the most precise counting as 1.
-
-    >>> one, two = (Noise("laplace", Fraction(loss), 1) for loss in (1, 2))
-    >>> precisions([one, one]), precisions([one, two])
-    ([1.0, 1.0], [0.25, 1.0])
-    """
-    # A mean of numbers with independent noise has the least variance where each counts so.  The
-    # variance goes with the square of the scale: with ``1 / epsilon^2``, or with ``1 / rho``.
-    each = [noise.loss ** (2 if noise.kind == "laplace" else 1) for noise in noises]
-    return [float(precision / max(each)) for precision in each]
-
-
-def distribution_of_rows(noise: Noise) -> GridNoise:
-    """Return the noise on a count of weighted rows."""
-    return noise.distribution(Fraction(noise.rows), Fraction(1, noise.one))
-
-
-def plain_estimate(
-    released: Any, distribution: GridNoise, floor: float = 0.0, level: float = LEVEL
-) -> Estimate:
-    """Return noisy counts with their error and interval; weights are undone by its grid."""
-    value = np.asarray(released, dtype=np.float64)
-    half = distribution.half_width((1.0,), level)
-    error = np.full_like(value, distribution.variance**0.5)
-    return Estimate(value, error, np.maximum(value - half, floor), np.maximum(value + half, floor))
-
-
-# Which mechanism answers a statistic of a column, and what that mechanism needs.
-
-
-MethodName: TypeAlias = Literal["global", "smooth", "ptr", "sample_and_aggregate", "auto"]
-METHODS: tuple[MethodName, ...] = get_args(MethodName)  # the methods by name
-
-ROWS = 10_000  # the rows of a group for which ``auto`` compares errors, where no ``rows`` are said
-
-# The most rows that errors are worked out for: the made-up rows are laid out in memory.
-MOST_ROWS = 10_000_000
-
-MOST_BINS = 1 << 24
-_SEARCH = "search"
-_BELONGS = {"bound": "ptr", "bins": "sample_and_aggregate", "distribution": "smooth"}
-
-
-class Options(TypedDict, total=False):
-    """What may be said of a method beside the column: see :class:`Method`."""
-
-    method: MethodName
-    bound: Number | None
-    bins: int | None
-    distribution: str | None
-    rows: int | None
-
-
-@dataclass(frozen=True)
-class Method:
-    """A method other than the global one, with its options; all of it public."""
-
-    name: str  # ``smooth``, ``ptr``, ``sample_and_aggregate`` or ``auto``
-    # for ``ptr``: the local sensitivity to propose, or ``"search"``
-    bound: Fraction | str | None = None
-    bins: int | None = None  # for ``sample_and_aggregate``: how many
-    distribution: str | None = None  # for ``smooth``: its noise
-    rows: int | None = None  # the size of a group for which errors are compared and bins chosen
-
-    @property
-    def planned(self) -> int:
-        """The rows to plan for."""
-        return self.rows or ROWS
-
-    @property
-    def searches(self) -> bool:
-        """Whether the bound is searched for in private."""
-        return self.bound == _SEARCH
-
-    def to_json(self) -> dict[str, object]:
-        """Return the method as plain JSON values."""
-        fields: dict[str, Any] = {"name": self.name}
-        for field in ("bound", "bins", "distribution", "rows"):
-            value = getattr(self, field)
-            if value is not None:
-                fields[field] = str(value) if isinstance(value, Fraction) else value
-        return fields
-
-    def __str__(self) -> str:
-        options = [f"{k}={v}" for k, v in self.to_json().items() if k != "name"]
-        return ", ".join([f"method={self.name}", *options])
-
-
-def read_method(
-    kind: str,
-    column: str | None,
-    method: str = "global",
-    bound: Number | None = None,
-    bins: int | None = None,
-    distribution: str | None = None,
-    rows: int | None = None,
-) -> Method | None:
-    """Read the method of an aggregate; None is the global one.
-
-    >>> print(read_method("median", "age", "smooth", distribution="student_t"))
-    method=smooth, distribution=student_t
-    >>> read_method("median", "age", "global") is None
-    True
-    """
-    if method not in METHODS:
-        raise UsageError(
-            f"method {shown_value(method)} is unknown; {did_you_mean(str(method), METHODS)}"
-        )
-    given = {"bound": bound, "bins": bins, "distribution": distribution}
-    for option, value in given.items():
-        if value is not None and method not in (_BELONGS[option], "auto"):
-            raise UsageError(
-                f"{option}= is for method={_BELONGS[option]!r}, and the method of this {kind} is "
-                f"{method!r}: leave it out, or ask for that method"
-            )
-    if method == "global":
-        if rows is not None:
-            raise UsageError('rows= is what method="auto" plans for: leave it out')
-        return None
-    if column is None:
-        raise UsageError(
-            f"a method answers a question to a table: name the column and its bounds, as in "
-            f'tc.{kind}("age", 0, 100, method={method!r})'
-        )
-    if method == "ptr" and bound is None:
-        raise UsageError(
-            "propose-test-release needs bound=, the local sensitivity to propose, such as "
-            'bound="1/2"; or bound="search", which finds one in private'
-        )
-    if distribution is not None and distribution not in DISTRIBUTIONS:
-        raise UsageError(
-            f"distribution {distribution!r} is unknown; "
-            f"{did_you_mean(str(distribution), DISTRIBUTIONS)}"
-        )
-    made = Method(method, _bound(bound), _bins(bins), distribution, _rows(rows))
-    if made.bins is not None and rows is not None and made.bins > int(rows):
-        raise UsageError(
-            f"bins must be at most the rows that are expected, {rows}, not {made.bins}: "
-            "a bin without a row says nothing"
-        )
-    return made
-
-
-def _bound(bound: Any) -> Fraction | str | None:
-    return bound if bound is None or bound == _SEARCH else positive(bound, "bound")
-
-
-def _bins(bins: Any) -> int | None:
-    if bins is None:
-        return None
-    number = as_integer(bins, "bins", minimum=2)
-    if number > MOST_BINS:
-        raise UsageError(f"bins must be at most {MOST_BINS}, not {number}")
-    return number
-
-
-def _rows(rows: Any) -> int | None:
-    if rows is None:
-        return None
-    number = as_integer(rows, "rows", minimum=1)
-    if number > MOST_ROWS:
-        raise UsageError(f"rows to plan for are at most {show(Fraction(MOST_ROWS))}, not {number}")
-    return number
-
+from tacit.tables.noise import Array, Estimate
+from tacit.tables.statistics.method import METHODS, Method, read_method
+from tacit.tables.statistics.part import LEVEL, Noise, Part
 
 # What can be asked of a table: each statistic is a class.
 #
@@ -365,6 +50,9 @@ class Setting:
     grid: Callable[[TableStatistic, int], Grid]  # the grid of a statistic, of at most so many bits
     groups: int  # in how many groups a person counts at most
     counted: bool  # whether the rows are counted as well
+    # a noise by which the mechanism of a quantile is chosen; None where it is not chosen, as by the
+    # first rules
+    choosing: Noise | None = None
 
 
 @dataclass(frozen=True)
@@ -386,6 +74,9 @@ class Aggregate(Step):
     kind: ClassVar[str]  # its name in Python, plan files and certificates; its flag has dashes
     # the arguments that a question to a table needs, in the order of the public function
     fields: ClassVar[tuple[str, ...]] = ("column", "lower", "upper")
+    optional: ClassVar[tuple[str, ...]] = ()  # those that may be left out, by their names
+    # what may stand for a column, without bounds; and does where its field is left out
+    bare: ClassVar[Mapping[str, str]] = {}
 
     @property
     def edges(self) -> tuple[Fraction, ...] | None:
@@ -486,6 +177,10 @@ class TableStatistic(Aggregate):
         """Return the statistic with the declared categories of its column, if it needs some."""
         return self
 
+    def with_uuids(self, names: Container[str]) -> Self:
+        """Return the statistic with categories of columns of UUIDs as these have them."""
+        return self
+
     def require_column(self) -> str:
         """Return the column, or raise with the way to name one."""
         if self.column is None:
@@ -509,6 +204,11 @@ class TableStatistic(Aggregate):
         return cast("TableStatistic", cls.make(*given, **options))
 
     @classmethod
+    def note(cls, column: Mapping[str, Any]) -> str:
+        """Describe what a reader should know of a released answer; empty for most."""
+        return ""
+
+    @classmethod
     def words(cls, described: Mapping[str, Any]) -> str:
         """Describe in a certificate what :meth:`to_json` described."""
         q = show(as_fraction(described["q"])) if "q" in described else ""
@@ -518,7 +218,6 @@ class TableStatistic(Aggregate):
 
     @property
     def statistic(self) -> Any:
-        """The statistic whose sensitivities can be asked for."""
         from tacit.statistics import lookup
 
         if self.in_lab:

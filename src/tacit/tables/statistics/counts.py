@@ -28,18 +28,20 @@ from tacit.report.text import for_each_group, say_step, so_many
 from tacit.tables.noise import Estimate, GridNoise
 from tacit.tables.query.requests import Distinct, People, Request, Rows
 from tacit.tables.statistics.base import (
-    LEVEL,
     Aggregate,
-    Columns,
-    Noise,
-    Part,
     Setting,
     TableStatistic,
-    distribution_of_rows,
     only_global,
-    plain_estimate,
-    precisions,
     register_statistic,
+)
+from tacit.tables.statistics.part import (
+    LEVEL,
+    Columns,
+    Noise,
+    OneNumberPart,
+    Part,
+    distribution_of_rows,
+    precisions,
 )
 from tacit.tables.steps import UnitDistance, VectorStep, weight_of
 from tacit.transformations import Count, CountDistinct
@@ -80,9 +82,10 @@ class CountingPart(Part):
 
 
 @dataclass(frozen=True)
-class RowsPart(CountingPart):
+class RowsPart(OneNumberPart, CountingPart):
     """The number of rows."""
 
+    kind = "count"
     width = 1
 
     @property
@@ -102,24 +105,6 @@ class RowsPart(CountingPart):
     def request(self, step: Step, columns: Columns) -> Request:
         """Ask for the weight of the rows."""
         return Rows()
-
-    def estimates(
-        self, released: Sequence[Any], noise: Noise, level: float = LEVEL
-    ) -> dict[str, Estimate]:
-        """Return the count."""
-        return {"count": plain_estimate(released[0], self.distribution(noise), level=level)}
-
-    def at_level(self, released: Sequence[Any], noise: Noise, level: float) -> dict[str, Estimate]:
-        """Return the answers with intervals of another level."""
-        return self.estimates(released, noise, level)
-
-    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
-        """Return the standard error, the same for any data."""
-        return float(self.distribution(noise).variance ** 0.5)
-
-    def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
-        """Return the half-width of every interval: the exact quantile of the noise."""
-        return self.distribution(noise).half_width((1.0,), level)
 
 
 @public
@@ -155,7 +140,6 @@ class CountOfRows(TableStatistic):
     joins = CountingPart
 
     def part(self, setting: Setting, before: Part | None) -> Part:
-        """Return the part of the global method."""
         return RowsPart()
 
     def estimate(
@@ -207,7 +191,8 @@ def _half_width_of_mean(
         for part, distribution, share in zip(parts, laws, shares, strict=True)
         for _ in range(part.width)
     )
-    widest = GridNoise(laws[0].kind, smallest, max(distribution.grid for distribution in laws))
+    grid, rules = max(distribution.grid for distribution in laws), laws[0].rules
+    widest = GridNoise(laws[0].kind, smallest, grid, rules)
     return widest.half_width(weights, level)
 
 
@@ -259,17 +244,21 @@ class PeopleByGroup(VectorStep):
 
 
 @dataclass(frozen=True)
-class PeoplePart(Part):
+class PeoplePart(OneNumberPart):
     """The number of people, each in at most ``groups`` groups."""
 
     groups: int
 
+    kind = "count_people"
     on_people = True
 
     @property
     def title(self) -> str:
         """Say what the part is."""
         return "count of people"
+
+    def distribution(self, noise: Noise) -> GridNoise:
+        return noise.distribution(self._sensitivity(noise), Fraction(1))
 
     def _sensitivity(self, noise: Noise) -> Fraction:
         groups = Fraction(self.groups)
@@ -283,25 +272,6 @@ class PeoplePart(Part):
     def request(self, step: Step, columns: Columns) -> Request:
         """Ask for the people."""
         return People()
-
-    def estimates(
-        self, released: Sequence[Any], noise: Noise, level: float = LEVEL
-    ) -> dict[str, Estimate]:
-        """Return the count."""
-        distribution = noise.distribution(self._sensitivity(noise), Fraction(1))
-        return {"count_people": plain_estimate(released[0], distribution, level=level)}
-
-    def at_level(self, released: Sequence[Any], noise: Noise, level: float) -> dict[str, Estimate]:
-        """Return the answers with intervals of another level."""
-        return self.estimates(released, noise, level)
-
-    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
-        """Return the standard error, the same for any data."""
-        return float(noise.distribution(self._sensitivity(noise), Fraction(1)).variance ** 0.5)
-
-    def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
-        """Return the half-width of every interval: the exact quantile of the noise."""
-        return noise.distribution(self._sensitivity(noise), Fraction(1)).half_width((1.0,), level)
 
 
 @public
@@ -334,17 +304,14 @@ class CountOfPeople(TableStatistic):
 
     @property
     def statistic(self) -> Any:
-        """The statistic whose sensitivities can be asked for."""
         from tacit.statistics import lookup
 
         return lookup("count")
 
     def label(self) -> str:
-        """Return the label of the answer where none is given."""
         return "people"
 
     def part(self, setting: Setting, before: Part | None) -> Part:
-        """Return the part of the global method."""
         return PeoplePart(setting.groups)
 
 
@@ -394,15 +361,20 @@ class DistinctByGroup(VectorStep):
 
 
 @dataclass(frozen=True)
-class CountDistinctPart(Part):
+class CountDistinctPart(OneNumberPart):
     """The number of different values of a column, each person adding at most ``rows``."""
 
     column: str
+
+    kind = "count_distinct"
 
     @property
     def title(self) -> str:
         """Say what the part is."""
         return f"count of the values of {self.column}"
+
+    def distribution(self, noise: Noise) -> GridNoise:
+        return noise.distribution(Fraction(noise.rows), Fraction(1))
 
     def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
         """Return the chain: the counts, and additive noise."""
@@ -412,29 +384,6 @@ class CountDistinctPart(Part):
     def request(self, step: Step, columns: Columns) -> Request:
         """Ask for the number of values."""
         return Distinct(columns.value(self.column))
-
-    def estimates(
-        self, released: Sequence[Any], noise: Noise, level: float = LEVEL
-    ) -> dict[str, Estimate]:
-        """Return the count."""
-        return {"count_distinct": plain_estimate(released[0], _law(noise), level=level)}
-
-    def at_level(self, released: Sequence[Any], noise: Noise, level: float) -> dict[str, Estimate]:
-        """Return the answers with intervals of another level."""
-        return self.estimates(released, noise, level)
-
-    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
-        """Return the standard error, the same for any data."""
-        return float(_law(noise).variance ** 0.5)
-
-    def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
-        """Return the half-width of every interval: the exact quantile of the noise."""
-        return _law(noise).half_width((1.0,), level)
-
-
-def _law(noise: Noise) -> GridNoise:
-    """Return the noise on one count."""
-    return noise.distribution(Fraction(noise.rows), Fraction(1))
 
 
 @public
@@ -490,7 +439,6 @@ class DistinctValues(TableStatistic):
     )
 
     def part(self, setting: Setting, before: Part | None) -> Part:
-        """Return the part of the global method."""
         return CountDistinctPart(self.require_column())
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import Number, as_fraction, show
 from tacit.calls import public
@@ -17,26 +19,33 @@ from tacit.core import Step
 from tacit.errors import UsageError, did_you_mean
 from tacit.expressions.grid import Grid
 from tacit.report.text import listed
-from tacit.tables.noise import Array, Band, Estimate, GridNoise, half_widths
+from tacit.tables.noise import (
+    FIRST_RULES,
+    Array,
+    Band,
+    Estimate,
+    GridNoise,
+    half_widths,
+    laplace_tail_bound,
+    normal_quantile,
+)
 from tacit.tables.query.requests import Products, Request
 from tacit.tables.statistics.base import (
-    LEVEL,
     SQUARE_BITS,
     Aggregate,
     Clamped,
-    Columns,
-    Noise,
-    Part,
     Setting,
     TableStatistic,
     bounded,
     register_statistic,
 )
+from tacit.tables.statistics.part import LEVEL, Columns, Noise, Part
 from tacit.tables.steps import MOST_COLUMNS, MOST_CORNERS, Basis, ProductsByGroup
 
 # What the statistics of two or more columns share: how they are asked, and their noisy sums.
 
 
+Flags: TypeAlias = NDArray[np.bool_]
 Bounds: TypeAlias = Mapping[str, tuple[Number, Number]]  # the public bounds of columns, by name
 
 # The probability that the sums are outside the bands that an interval rests on: part of the
@@ -56,16 +65,13 @@ class OfColumns(TableStatistic):
 
     @property
     def clamped(self) -> tuple[Clamped, ...]:
-        """The columns with their bounds."""
         return (*super().clamped, *self.others)
 
     def with_bounds(self, bounded: Sequence[Clamped]) -> Self:
-        """Return the statistic with other bounds of its columns."""
         first, *others = bounded
         return replace(super().with_bounds([first]), others=tuple(others))
 
     def label(self) -> str:
-        """Return the label of the answer where none is given."""
         return "_".join([self.kind, *(one.column for one in self.clamped)])
 
     def _shown(self) -> tuple[list[str], list[str]]:
@@ -80,7 +86,6 @@ class OfColumns(TableStatistic):
 
     @classmethod
     def read(cls, described: Mapping[str, Any]) -> TableStatistic:
-        """Return the statistic that :meth:`to_json` described."""
         bounds = {name: (low, high) for name, low, high in _described(described)}
         return cls.of([name for name, _, _ in _described(described)], bounds)
 
@@ -91,7 +96,6 @@ class OfColumns(TableStatistic):
 
     @classmethod
     def words(cls, described: Mapping[str, Any]) -> str:
-        """Describe in a certificate what :meth:`to_json` described."""
         columns = _described(described)
         first, *others = [name for name, _, _ in columns]
         words = cls.noun.format(column=first, others=listed(others))
@@ -244,10 +248,160 @@ class NoisySums:
         most = np.abs(weights @ decoding) + spread @ np.abs(decoding)
         return half_widths(self.distribution, most, 1 - chance)
 
+    @property
+    def values(self) -> Array:
+        """The noisy sums of the monomials, shape (groups, monomials)."""
+        return np.asarray(self.noisy @ self.basis.decoding.T)
+
+    @cached_property
+    def _directions(self) -> Array:
+        """The decoding in orthonormal directions: shape (monomials, directions)."""
+        # The sums of products of different columns are orthogonal in the coordinates, which are
+        # corners or these sums themselves; a square is half of the rows and a coordinate more.
+        decoding, basis = self.basis.decoding, self.basis
+        plain = [len(set(f)) == len(f) for f in basis.monomials]
+        norms = np.sqrt((decoding[plain] ** 2).sum(axis=1, keepdims=True))
+        own = np.eye(basis.width)[basis.width - len(basis.squares) :]
+        return np.asarray(decoding @ np.vstack((decoding[plain] / norms, own)).T)
+
+    def bound(self, weights: Array, spread: Array, chance: float) -> Array:
+        """Return a norm of the weights that bounds :meth:`quantile`, nearly as short for many."""
+        # One multiple of the deviation is enough for every sum; and in orthogonal directions what
+        # the weights can be off by hardly adds to their norm.
+        kind, level = self.distribution.kind, 1 - chance
+        tail = normal_quantile(level)
+        if kind == "laplace":
+            tail = math.sqrt(2) * laplace_tail_bound(level)
+        own = np.abs(weights @ self._directions) + spread @ np.abs(self._directions)
+        steps = (np.abs(weights) + spread) @ np.abs(self.basis.decoding).sum(axis=1)
+        size = np.sqrt((own**2).sum(axis=-1))
+        return np.asarray(tail * self.distribution.scale * size + self.distribution.grid * steps)
+
+    def shorter(self, weights: Array, spread: Array, chance: float) -> Array:
+        """Return the lesser of both bounds."""
+        bound = self.bound(weights, spread, chance)
+        if self.distribution.kind == "gaussian":  # the norm is that of the quantile
+            return bound
+        return np.minimum(bound, self.quantile(weights, spread, chance))
+
+    def ratio(self, top: Array, under: Array, chance: float) -> _Ratio:
+        """Return where the ratio of two true sums is, but for a chance."""
+        # For the true ratio x, of plain estimate x^ = T / S, the noise on ``top - x under`` is
+        # ``(x^ - x) S``.  Its bound is a norm, so at most ``|top - x^ under| + |x^ - x| |under|``;
+        # hence ``|x^ - x| <= |top - x^ under| / (S - |under|)``.
+        sizes = self.values @ under
+        none = np.zeros_like(self.values)
+        least = self.bound(none + under, none, chance)
+        known = sizes > least
+        safe = np.where(known, sizes, 2 * least)
+        x = (self.values @ top) / safe
+        weights = top - x[:, None] * under
+        off = self.bound(weights, none, chance) / (safe - least)
+        noise = self.shorter(weights, off[:, None] * np.abs(under), chance)
+        return _Ratio(Band(x, noise / safe), noise, safe, known)
+
     def deviation(self, weights: Array) -> Array:
         """Return the standard deviation of a weighted sum of the noises of the monomials."""
         each = weights @ self.basis.decoding
         return np.asarray(np.sqrt((each**2).sum(axis=-1) * self.distribution.variance))
+
+
+class _Ratio(NamedTuple):
+    """The ratio of two true sums, and the noise on the upper less the ratio times the lower."""
+
+    band: Band
+    noise: Array  # at most so much, in absolute value
+    under: Array  # the noisy lower sum
+    known: Flags  # whether the lower sum is surely not zero; else the rest has no meaning
+
+
+@dataclass(frozen=True, eq=False)
+class _Line:
+    """Which numbers x a noisy sum does not contradict, whose noise alone is ``top - x under``.
+
+    The noise has the weights ``at + x by``, each known up to a spread that grows with ``|x|``, and
+    there is a second order that grows so.
+    """
+
+    # **Interval.**  A number x is possible if ``|top - x under| <= q(x)``, where q is the quantile
+    # of the noise plus the second order; so the truth is, but for the chance of the quantile.  With
+    # the norm of :meth:`NoisySums.bound` in place of the quantile q is convex in x, as is each of
+    # its parts.  Above the plain estimate ``top / under`` then ``under x - top - q(x)`` is concave,
+    # and not positive at the estimate; where ``under`` is more than the slope of q at infinity it
+    # rises without end, and so changes its sign once.  Bisection finds the place, below likewise.
+    # Where ``under`` is less, no interval is known (Fieller 1954).
+    #
+    # From both ends inwards cells of numbers are then compared with the quantile itself at the
+    # largest weights of the cell: an end comes nearer past each cell that holds no possible number.
+
+    sums: NoisySums
+    top: Array
+    under: Array
+    at: Band  # shape (groups, monomials), as ``by``
+    by: Band
+    second: tuple[Array, Array]
+    chance: float
+
+    def q(self, centre: Array, radius: Array, *, exact: bool) -> Array:
+        """Return the largest q of cells of numbers: shape (groups, cells)."""
+        most, spread = (np.abs(centre) + radius)[..., None], radius[..., None]
+        at, by = self.at, self.by
+        weights = at.centre[:, None] + centre[..., None] * by.centre[:, None]
+        spread = spread * np.abs(by.centre[:, None]) + at.radius[:, None]
+        spread = spread + most * by.radius[:, None]
+        bound = self.sums.shorter if exact else self.sums.bound
+        first, more = (each[:, None] for each in self.second)
+        return bound(weights, spread, self.chance) + first + most[..., 0] * more
+
+    def interval(self, *, exact: bool = True) -> tuple[Array, Array, Flags]:
+        """Return both ends, by the quantile or only the norm, and whether there is an interval."""
+        none = np.zeros_like(self.top)[:, None]
+        slope = self.sums.bound(self.by.centre, self.by.radius, self.chance) + self.second[1]
+        known = self.under > slope * (1 + 1e-9)
+        under = np.where(known, self.under, 2 * slope + 1.0)
+        start = self.top / under
+        far = (np.abs(self.top) + self.q(none, none, exact=False)[:, 0]) / (under - slope)
+
+        def possible(near: Array, beyond: Array, exact: bool) -> Flags:
+            off = np.abs(self.top[:, None] - near * under[:, None])
+            return off <= self.q((near + beyond) / 2, np.abs(beyond - near) / 2, exact=exact)
+
+        ends = []
+        for sign in (-1, 1):
+            no, yes = np.maximum(far, np.abs(start)) * sign, start
+            for _ in range(_HALVINGS):
+                middle = (no + yes) / 2
+                holds = possible(middle[:, None], middle[:, None], False)[:, 0]
+                no, yes = np.where(holds, no, middle), np.where(holds, middle, yes)
+            ends.append(nearer(start, no, lambda a, b: possible(a, b, True)) if exact else no)
+        return np.asarray(ends[0]), np.asarray(ends[1]), known
+
+
+_HALVINGS = 50
+
+# Of an end that is found with a norm, the part that the quantile of the noise may take off.
+_LAST, _CELLS = 0.12, 6
+_POWERS = 40  # of a half, of what lies between an estimate and the end of a range
+
+
+def last_possible(
+    start: Array, end: Array, cells: int, possible: Callable[[Array, Array], Flags]
+) -> tuple[Array, Array]:
+    """Return the edges of the last cell between a start and an end that holds a possible number."""
+    # possible: of the near and the far edges of cells, whether one holds a possible number.
+    edges = start[:, None] + (end - start)[:, None] * np.linspace(0.0, 1.0, cells + 1)
+    return _last(edges, possible)
+
+
+def _last(edges: Array, possible: Callable[[Array, Array], Flags]) -> tuple[Array, Array]:
+    holds, rows = possible(edges[:, :-1], edges[:, 1:]), np.arange(len(edges))
+    last = np.where(holds.any(axis=1), holds.shape[1] - holds[:, ::-1].argmax(axis=1), 0)
+    return edges[rows, np.maximum(last - 1, 0)], edges[rows, last]
+
+
+def nearer(start: Array, end: Array, possible: Callable[[Array, Array], Flags]) -> Array:
+    """Return an end of an interval moved towards its start, past cells without possible numbers."""
+    return last_possible(end + (start - end) * _LAST, end, _CELLS, possible)[1]
 
 
 # Covariance and correlation of two columns: the kinds ``covariance`` and ``correlation``.
@@ -288,9 +442,27 @@ class NoisySums:
 #     + R/2 (sqrt A - sqrt B)^2``.
 #
 # Every term is bounded as above.  Where a true variance may be zero, the interval is [-1, 1].
+#
+# **By the second rules** variances need no bands.  Let ``k = sqrt(v / w)``, and let N be the sum
+# above times ``sqrt(v w)``: ``N = r' - R/2 (a' / k + k b')``, the noise alone, with weights that
+# depend on m, l, k and R.  With ``d n^ = p^ - m n^`` and ``e n^ = q^ - l n^`` it is
+#
+#     ``N = n^ (c^ - R g(k)) + n^ (d e - R/2 (d^2 / k + k e^2))``,   ``g(k) = (v^ / k + k w^) / 2``.
+#
+# So R is possible if some possible k makes ``|c^ - R g(k)| n^`` at most the quantile of N and the
+# second order; g hardly changes near ``k^ = sqrt(v^ / w^)``, where it is least.  Which k are
+# possible is said by ``a' - k^2 b'``, which is noise alone too (:class:`_Line`), and m and l are
+# within bands (:meth:`NoisySums.ratio`): but for a chance of 0.005 each.  N has the other 0.04.
+# All R of [-1, 1] are gone through in cells, with the largest weights that a cell leaves.
+# Where every k is possible, the interval is [-1, 1].
+#
+# Where a covariance is asked with it, both intervals are widened to zero where one of them holds
+# it: so neither says of the sign what the other denies.
 
 
 _REST = 1 - LEVEL - APART
+_SHAPE = 0.005  # the chance that the ratio of the variances is outside of its interval
+_SHAPES = 3  # the cells of that ratio
 _LEAST = 1e-12  # a variance of a rescaled column below this is taken as zero
 
 
@@ -352,18 +524,20 @@ class CovariancePart(ProductsPart):
 
     def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
         """Return every kind that was asked."""
-        pair = _Pair(self.sums(released[0], noise))
-        answers = {}
+        pair, answers = _Pair(self.sums(released[0], noise)), {}
+        first = noise.rules == FIRST_RULES
+        if "correlation" in self.kinds:
+            answers["correlation"] = pair.correlation() if first else pair.closer_correlation()
         if "covariance" in self.kinds:
             rescaled, scale = pair.covariance(), float(np.prod(self.halves))
+            if "correlation" in self.kinds and not first:
+                rescaled, answers["correlation"] = agreeing(rescaled, answers["correlation"])
             answers["covariance"] = Estimate(
                 rescaled.value * scale,
                 rescaled.standard_error * scale,
                 rescaled.lower * scale,
                 rescaled.upper * scale,
             )
-        if "correlation" in self.kinds:
-            answers["correlation"] = pair.correlation()
         return answers
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
@@ -372,37 +546,52 @@ class CovariancePart(ProductsPart):
         return float(self.estimates([even], noise)[kind].standard_error[0])
 
 
+def agreeing(covariance: Estimate, correlation: Estimate) -> tuple[Estimate, Estimate]:
+    """Return both with intervals of which both hold zero or neither does."""
+    each_holds = [(each.lower <= 0) & (each.upper >= 0) for each in (covariance, correlation)]
+    zero = np.logical_or(*each_holds)
+    pair = [
+        replace(
+            each,
+            lower=np.where(zero, np.minimum(each.lower, 0.0), each.lower),
+            upper=np.where(zero, np.maximum(each.upper, 0.0), each.upper),
+        )
+        for each in (covariance, correlation)
+    ]
+    return pair[0], pair[1]
+
+
 class _Pair:
     """What noisy sums say of two columns that are rescaled to [-1, 1]; see the module."""
 
     def __init__(self, sums: NoisySums) -> None:
-        self._sums = sums
+        self.sums = sums
         self._noisy, self._off = sums.band(APART)
         index_of = {factors: i for i, factors in enumerate(sums.basis.monomials)}
-        self._n, self._p, self._q, self._r, self._a, self._b = (
+        self.n, self.p, self.q, self.r, self.a, self.b = (
             index_of.get(f, -1) for f in ((), (0,), (1,), (0, 1), (0, 0), (1, 1))
         )
-        n = self._noisy[:, self._n]
-        self.known = n > 2.0 + self._off[self._n]
+        n = self._noisy[:, self.n]
+        self.known = n > 2.0 + self._off[self.n]
         """Whether there are two rows at least, within the bands; else anything is possible."""
         self.size = np.maximum(n, 2.0)
-        self._mean_p, self._gap_p = self._mean(self._p)
-        self._mean_q, self._gap_q = self._mean(self._q)
+        self._mean_p, self._gap_p = self._mean(self.p)
+        self._mean_q, self._gap_q = self._mean(self.q)
 
     def _mean(self, index: int) -> tuple[Band, Array]:
         """Return where a true mean is, and how far the plain estimate is from it at most."""
         # ``p^ - m n^`` is the noise on p less m times that on n, and m is in [-1, 1].
         plain = self._noisy[:, index] / self.size
-        gap = (self._off[index] + self._off[self._n]) / self.size
+        gap = (self._off[index] + self._off[self.n]) / self.size
         largest_mean = np.minimum(np.abs(plain) + gap, 1.0)
-        gap = (self._off[index] + largest_mean * self._off[self._n]) / self.size
+        gap = (self._off[index] + largest_mean * self._off[self.n]) / self.size
         return Band(plain, gap).within(-1.0, 1.0), gap
 
     def _centred(self) -> tuple[Array, Array]:
         """Return the plain ``sum (s - m^) (t - l^)``, and how far off the true one's noise is."""
         sums, off, m, k = self._noisy, self._off, self._mean_p.most, self._mean_q.most
-        plain = sums[:, self._r] - sums[:, self._p] * sums[:, self._q] / self.size
-        moved = off[self._r] + m * off[self._q] + k * off[self._p] + m * k * off[self._n]
+        plain = sums[:, self.r] - sums[:, self.p] * sums[:, self.q] / self.size
+        moved = off[self.r] + m * off[self.q] + k * off[self.p] + m * k * off[self.n]
         return plain, moved + self.size * self._gap_p * self._gap_q
 
     def _weights(self, given: dict[int, Band]) -> Band:
@@ -415,27 +604,27 @@ class _Pair:
         """Return the sample covariance with its interval."""
         plain, moved = self._centred()
         # of n rows within [-1, 1] it is at most n / (n - 1)
-        fewest = np.maximum(self._noisy[:, self._n] - self._off[self._n], 2.0)
+        fewest = np.maximum(self._noisy[:, self.n] - self._off[self.n], 2.0)
         cap = fewest / (fewest - 1)
         rows = self.size - 1
         guess, most = plain / rows, cap
         for _ in range(2):
-            radius = (moved + most * self._off[self._n]) / rows
+            radius = (moved + most * self._off[self.n]) / rows
             most = np.minimum(cap, np.abs(guess) + radius)
         near = Band.between(np.clip(guess - radius, -cap, cap), np.clip(guess + radius, -cap, cap))
         one = Band.exactly(np.ones_like(plain))
         weights = self._weights(
             {
-                self._n: self._mean_p * self._mean_q - near,
-                self._p: -self._mean_q,
-                self._q: -self._mean_p,
-                self._r: one,
+                self.n: self._mean_p * self._mean_q - near,
+                self.p: -self._mean_q,
+                self.q: -self._mean_p,
+                self.r: one,
             }
         )
-        off = self._sums.quantile(weights.centre, weights.radius, _REST)
+        off = self.sums.quantile(weights.centre, weights.radius, _REST)
         half = (off + self.size * self._gap_p * self._gap_q) / rows
         half = np.where(self.known, half, np.inf)
-        error = np.minimum(self._sums.deviation(weights.centre) / rows, cap)
+        error = np.minimum(self.sums.deviation(weights.centre) / rows, cap)
         value = np.clip(guess, -cap, cap)
         low, high = np.clip(guess - half, -cap, cap), np.clip(guess + half, -cap, cap)
         return Estimate(value, error, low, high)
@@ -445,15 +634,15 @@ class _Pair:
         # ``n^ (v^ + d^2) - n^ v`` is the noise on ``a - 2 m p + (m^2 - v) n``.
         plain = self._noisy[:, sums] / self.size - (self._noisy[:, index] / self.size) ** 2
         off, m = self._off, mean.most
-        moved = off[sums] + 2 * m * off[index] + np.maximum(m**2, 1.0) * off[self._n]
+        moved = off[sums] + 2 * m * off[index] + np.maximum(m**2, 1.0) * off[self.n]
         low, high = plain - moved / self.size, plain + gap**2 + moved / self.size
         return plain, Band.between(np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0))
 
     def correlation(self) -> Estimate:
         """Return the correlation with its interval."""
         m, k, d, e = self._mean_p, self._mean_q, self._gap_p, self._gap_q
-        plain_v, v = self._variance(self._p, m, d, self._a)
-        plain_w, w = self._variance(self._q, k, e, self._b)
+        plain_v, v = self._variance(self.p, m, d, self.a)
+        plain_w, w = self._variance(self.q, k, e, self.b)
         positive = self.known & (plain_v > 0) & (plain_w > 0)
         known = positive & (v.low > _LEAST) & (w.low > _LEAST)
         plain_v, plain_w = np.where(positive, plain_v, 1.0), np.where(positive, plain_w, 1.0)
@@ -464,32 +653,125 @@ class _Pair:
         plain = np.where(positive, centred / self.size / np.sqrt(plain_v * plain_w), 0.0)
         over = Band.between(1 / np.sqrt(v_high * w_high), 1 / np.sqrt(v_low * w_low))
         over_v, over_w = Band.between(1 / v_high, 1 / v_low), Band.between(1 / w_high, 1 / w_low)
-        near = Band(centred / self.size, (moved + self._off[self._n]) / self.size) * over
+        near = Band(centred / self.size, (moved + self._off[self.n]) / self.size) * over
         half_r = near.within(-1.0, 1.0).scaled(0.5)
         by_v, by_w = half_r * over_v, half_r * over_w
         weights = self._weights(
             {
-                self._n: m * k * over - m * m * by_v - k * k * by_w,
-                self._p: (m * by_v).scaled(2.0) - k * over,
-                self._q: (k * by_w).scaled(2.0) - m * over,
-                self._r: over,
-                self._a: -by_v,
-                self._b: -by_w,
+                self.n: m * k * over - m * m * by_v - k * k * by_w,
+                self.p: (m * by_v).scaled(2.0) - k * over,
+                self.q: (k * by_w).scaled(2.0) - m * over,
+                self.r: over,
+                self.a: -by_v,
+                self.b: -by_w,
             }
         )
-        off = self._sums.quantile(weights.centre, weights.radius, _REST) / self.size
+        off = self.sums.quantile(weights.centre, weights.radius, _REST) / self.size
         a_low, a_high = np.sqrt(plain_v / v_high), np.sqrt(plain_v / v_low)
         b_low, b_high = np.sqrt(plain_w / w_high), np.sqrt(plain_w / w_low)
         apart = np.maximum(a_high - b_low, b_high - a_low)
         curved = half_r.most * (apart**2 + d**2 / v_low + e**2 / w_low) + d * e * over.high
         half = np.where(known, (off + curved) / (a_low * b_low), np.inf)
-        error = np.minimum(self._sums.deviation(weights.centre) / self.size, 1.0)
+        error = np.minimum(self.sums.deviation(weights.centre) / self.size, 1.0)
         return Estimate(
             np.clip(plain, -1.0, 1.0),
             np.where(known, error, 1.0),
             np.clip(plain - half, -1.0, 1.0),
             np.clip(plain + half, -1.0, 1.0),
         )
+
+    def closer_correlation(self) -> Estimate:
+        """Return the correlation with its interval by the second rules."""
+        sums, noisy, first = self.sums, self._noisy, self.correlation()
+        unit = np.eye(noisy.shape[1])
+        n, p, q, r, a, b = unit[[self.n, self.p, self.q, self.r, self.a, self.b]]
+        by_p, by_q = (sums.ratio(each, n, APART / 2) for each in (p, q))
+        size, m, k = by_p.under, by_p.band.within(-1.0, 1.0), by_q.band.within(-1.0, 1.0)
+        c, v, w = (
+            noisy @ each - (noisy @ one) * (noisy @ two) / size
+            for each, one, two in ((r, p, q), (a, p, p), (b, q, q))
+        )
+        # the square of k, as v is the square times w
+        one = Band.exactly(np.ones_like(size))
+        at = self._weights({self.a: one, self.p: m.scaled(-2.0), self.n: m * m})
+        by = self._weights({self.b: -one, self.q: k.scaled(2.0), self.n: -(k * k)})
+        second = by_p.noise**2 / size, by_q.noise**2 / size
+        low, high, known = _Line(sums, v, w, at, by, second, _SHAPE).interval(exact=False)
+        known = known & by_p.known & (low > 0) & (v > 0)
+        low, high, v, w = (np.where(known, each, 1.0) for each in (low, high, v, w))
+        value = np.where(known, np.clip(c / np.sqrt(v * w), -1.0, 1.0), 0.0)
+        shape = np.sqrt(v / w)
+        share = np.linspace(0.0, 1.0, _SHAPES + 1)
+        edges = np.sqrt(low[:, None] ** (1 - share) * high[:, None] ** share)
+        possible = _PossibleCorrelations(
+            self, c, v, w, size, (m, k), (by_p.noise, by_q.noise), edges[:, :-1], edges[:, 1:]
+        )
+        ends = []
+        by_norm = partial(possible.among, exact=False)
+        for last in (-1.0, 1.0):
+            # by the norm alone, first, in cells that halve towards the estimate
+            shares = np.append(0.0, 0.5 ** np.arange(_POWERS, -1.0, -1.0))
+            near, end = _last(value[:, None] + (last - value)[:, None] * shares, by_norm)
+            for _ in range(2):
+                near, end = last_possible(near, end, _SHAPES, by_norm)
+            ends.append(np.where(known, nearer(value, end, possible.among), last))
+        plain = (value / 2, shape, 1 / shape, m.centre, k.centre)
+        weights, _ = possible.weights(*map(Band.exactly, plain))
+        error = np.minimum(sums.deviation(weights) / np.sqrt(v * w), 1.0)
+        error = np.where(known, error, 1.0)
+        return replace(first, standard_error=error, lower=ends[0], upper=ends[1])
+
+
+@dataclass(frozen=True, eq=False)
+class _PossibleCorrelations:
+    """Which correlations the noisy sums do not contradict; see the module."""
+
+    pair: _Pair
+    # the plain covariance and variances times the rows, and the rows
+    c: Array
+    v: Array
+    w: Array
+    size: Array
+    means: tuple[Band, Band]
+    noises: tuple[Array, Array]  # of ``p - m n`` and ``q - l n``
+    low: Array  # of the cells of k, shape (groups, cells)
+    high: Array
+
+    def weights(self, half: Band, k: Band, per: Band, m: Band, o: Band) -> tuple[Array, Array]:
+        """Return the weights of N for half of R, k and 1 / k, and how far they can be off."""
+        by_v, by_w = half * per, half * k
+        given = {
+            self.pair.n: m * o - m * m * by_v - o * o * by_w,
+            self.pair.p: (m * by_v).scaled(2.0) - o,
+            self.pair.q: (o * by_w).scaled(2.0) - m,
+            self.pair.r: Band.exactly(np.ones_like(by_v.centre)),
+            self.pair.a: -by_v,
+            self.pair.b: -by_w,
+        }
+        order = [given[index] for index in range(len(given))]
+        return np.stack([x.centre for x in order], -1), np.stack([x.radius for x in order], -1)
+
+    def among(self, near: Array, beyond: Array, exact: bool = True) -> Flags:
+        """Return whether cells of correlations, shape (groups, cells), hold a possible one."""
+        c, v, w, size = (x[:, None, None] for x in (self.c, self.v, self.w, self.size))
+        off_p, off_q = (x[:, None, None] for x in self.noises)
+        m, o = (Band(x.centre[:, None, None], x.radius[:, None, None]) for x in self.means)
+        low, high = self.low[:, None], self.high[:, None]
+
+        def over(k: Array) -> Array:
+            return np.asarray((v / k + w * k) / 2)
+
+        least, most = over(np.clip(np.sqrt(v / w), low, high)), np.maximum(over(low), over(high))
+        edges = near[..., None], beyond[..., None]
+        products = np.stack([edge * each for edge in edges for each in (least, most)])
+        apart = np.maximum(c - products.max(axis=0), products.min(axis=0) - c)
+        half = Band.between(*edges).scaled(0.5)
+        k, per = Band.between(low, high), Band.between(1 / high, 1 / low)
+        centre, radius = self.weights(half, k, per, m, o)
+        bound = self.pair.sums.shorter if exact else self.pair.sums.bound
+        second = off_p * off_q + half.most * (per.most * off_p**2 + k.most * off_q**2)
+        reach = bound(centre, radius, _REST - _SHAPE) + second / size
+        return np.asarray((apart <= reach).any(axis=-1))
 
 
 @dataclass(frozen=True)
@@ -504,11 +786,9 @@ class _OfPair(OfColumns):
         return of_columns(cls, columns, bounds)
 
     def shared(self) -> Any:
-        """Return what the statistics that one part answers have in common."""
         return _OfPair, frozenset(self.clamped)  # of x and y as of y and x
 
     def part(self, setting: Setting, before: Part | None) -> Part:
-        """Return the part of the global method."""
         beside = before.kinds if isinstance(before, CovariancePart) else frozenset()
         columns = tuple(one.column for one in self.clamped)
         return CovariancePart(columns, self.grids(setting), beside | {self.kind})
@@ -569,6 +849,18 @@ class Correlation(_OfPair):
 # D``, which is of second order.  The sum of the two is the interval, with probability 0.95 for each
 # coefficient.
 #
+# **By the second rules** intercept and slope of one predictor need no bands of all sums.  Write
+# ``<x, z>`` for the sum of products, x for the term of the coefficient b and o for the other one (1
+# and the predictor less its zero, so that the intercept is the coefficient of 1), ``u = <x, o> /
+# <o, o>`` and ``z = <y, o> / <o, o>``.  As ``b (<x, x> - u <x, o>) = <y, x> - u <y, o>``, the sum
+#
+#     ``<y, x> - u <y, o> - z <x, o> + u z <o, o> - b (<x, x> - 2 u <x, o> + u^2 <o, o>)``
+#
+# is zero in truth, and of the noisy sums noise alone.  With ``d = <x, o>^ - u <o, o>^`` and ``e =
+# <y, o>^ - z <o, o>^`` it is ``T - b S + d (e - b d) / <o, o>^`` for the plain ``T = <y, x>^ - <x,
+# o>^ <y, o>^ / <o, o>^`` and S likewise.  So b is a number that T less b S does not contradict,
+# with a second order that bands of d and e give (:class:`_Line`, :meth:`NoisySums.ratio`).
+#
 # Coefficients in the units of the columns are linear in b.  Where the spectral radius is one or
 # more, the noise cannot be distinguished from a design in which the predictors lie on a plane: any
 # coefficient is possible, and the answer has no error and no interval.  Its value is then that of
@@ -624,7 +916,11 @@ class LinearRegressionPart(ProductsPart):
 
     def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
         """Return the coefficients, shape (groups, coefficients)."""
-        return {"linear_regression": self._fit(released[0], noise).estimate()}
+        fit = self._fit(released[0], noise)
+        if noise.rules == FIRST_RULES or len(self.columns) > 2:
+            return {"linear_regression": fit.estimate()}
+        middle, half = self.middles, self.halves
+        return {"linear_regression": fit.of_two(float(half[1]), -float(middle[1] / half[1]))}
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the largest error of a coefficient."""
@@ -726,6 +1022,45 @@ class _Fit:
         error, low, high = (np.where(unknown, np.nan, part) for part in parts)
         return Estimate(value, error, low, high)
 
+    def of_two(self, half: float, zero: float) -> Estimate:
+        """Return intercept and slope by the second rules; see the module."""
+        # half: of the width of the predictor; zero: where its value is zero, rescaled.
+        sums, first = self._sums, self.estimate()
+        # of ``1`` and of the predictor less its zero: their products, and those with the outcome
+        (n, p), (_, a) = self._left
+        g, r = self._right
+        p, a, r = p - zero * n, a - 2 * zero * p + zero**2 * n, r - zero * g
+        scale = self._matrix[1, 1] * half
+        columns = []
+        for i, (top, own, under, other) in enumerate(((g, n, a, r), (r, a, n, g))):
+            by, with_y = (sums.ratio(each, under, APART / 2) for each in (p, other))
+            noisy, size = self._noisy, by.under
+            x, y = by.band, with_y.band
+            plain = noisy @ top - (noisy @ p) * (noisy @ other) / size
+            rest = noisy @ own - (noisy @ p) ** 2 / size
+            at = _combined((top, None), (other, -x), (p, -y), (under, x * y))
+            more = _combined((own, None), (p, x.scaled(-2.0)), (under, x * x))
+            by_one = Band(-more.centre, more.radius)
+            second = by.noise * with_y.noise / size, by.noise**2 / size
+            line = _Line(sums, plain, rest, at, by_one, second, 1 - LEVEL - APART)
+            low, high, known = line.interval()
+            known = known & by.known & with_y.known
+            value = plain / np.where(known, rest, 1.0)
+            error = sums.deviation(at.centre + value[:, None] * by_one.centre)
+            error = error / np.where(known, rest, 1.0)
+            unit, shift = (scale, self._shift) if i == 0 else (scale / half, 0.0)
+            made = (unit * value + shift, unit * error, unit * low + shift, unit * high + shift)
+            none = (first.value[:, i], *[np.full_like(value, np.nan)] * 3)
+            columns.append([np.where(known, x, y) for x, y in zip(made, none, strict=True)])
+        return Estimate(*(np.stack(each, axis=1) for each in zip(*columns, strict=True)))
+
+
+def _combined(*terms: tuple[Array, Band | None]) -> Band:
+    """Return weights of the monomials: each vector times its number, one where there is none."""
+    centre = sum(x if band is None else band.centre[:, None] * x for x, band in terms)
+    radius = sum(band.radius[:, None] * np.abs(x) for x, band in terms if band is not None)
+    return Band(np.asarray(centre), np.asarray(radius))
+
 
 @register_statistic
 @dataclass(frozen=True)
@@ -750,6 +1085,5 @@ class LinearRegression(OfColumns):
         return ["intercept", *(one.column for one in self.others)]
 
     def part(self, setting: Setting, before: Part | None) -> Part:
-        """Return the part of the global method."""
         columns = tuple(one.column for one in self.clamped)
         return LinearRegressionPart(columns, self.grids(setting))

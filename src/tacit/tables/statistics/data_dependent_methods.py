@@ -29,15 +29,7 @@ from tacit.report.text import say_step
 from tacit.tables.noise import Array, Estimate, GridNoise
 from tacit.tables.query.contribution_bounding import RowCells
 from tacit.tables.query.requests import Cells, Request
-from tacit.tables.statistics.base import (
-    LEVEL,
-    MOST_ROWS,
-    Columns,
-    Method,
-    Noise,
-    Part,
-    statistic_named,
-)
+from tacit.tables.statistics.base import statistic_named
 from tacit.tables.statistics.data_dependent_steps import (
     EachGroup,
     MeanOfPeople,
@@ -48,6 +40,8 @@ from tacit.tables.statistics.data_dependent_steps import (
     counted_domain,
     prepared,
 )
+from tacit.tables.statistics.method import MOST_ROWS, Method
+from tacit.tables.statistics.part import LEVEL, Columns, Noise, Part
 
 # Made-up rows in a few public shapes: what errors are worked out on, without data.
 
@@ -307,7 +301,6 @@ class SmoothPart(LocalPart):
         return Estimate(value, unknown(value), unknown(value), unknown(value))
 
     def error_on(self, made: Array, noise: Noise) -> float:
-        """Return the mean absolute error on made-up rows."""
         return float(self.on_column(noise).expected_error(made))
 
     def record(self, noise: Noise) -> dict[str, Any]:

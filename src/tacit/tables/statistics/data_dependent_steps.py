@@ -54,7 +54,6 @@ class CountedRecords(CountedGroups):
     cells: int
 
     def describe(self) -> dict[str, Any]:
-        """Return the domain as plain JSON values."""
         return {
             "domain": "records",
             "groups": self.groups,
@@ -306,7 +305,6 @@ class BinnedRecords(Domain):
         return drawn[: self.column.groups * self.bins]
 
     def describe(self) -> dict[str, Any]:
-        """Return the domain as plain JSON values."""
         return {**self.column.describe(), "domain": "binned records", "bins": self.bins}
 
     def __str__(self) -> str:

@@ -31,18 +31,20 @@ from tacit.tables.cell_axis import listed
 from tacit.tables.noise import Estimate
 from tacit.tables.query.requests import Bins, Request
 from tacit.tables.statistics.base import (
-    LEVEL,
     Aggregate,
-    Columns,
-    Noise,
-    Part,
     Setting,
     TableStatistic,
     bounded,
-    distribution_of_rows,
     only_global,
-    plain_estimate,
     register_statistic,
+)
+from tacit.tables.statistics.part import (
+    LEVEL,
+    Columns,
+    Noise,
+    Part,
+    distribution_of_rows,
+    plain_estimate,
 )
 from tacit.tables.steps import VectorStep, weight_of
 from tacit.transformations import Histogram
@@ -183,7 +185,6 @@ class Binned(TableStatistic):
 
     @classmethod
     def words(cls, described: Mapping[str, Any]) -> str:
-        """Describe in a certificate what :meth:`to_json` described."""
         return bins_words(cls.noun, described)
 
 
@@ -203,21 +204,17 @@ class HistogramOfColumn(Binned):
 
     @property
     def statistic(self) -> Any:
-        """The statistic whose sensitivities can be asked for."""
         from tacit.statistics import Histogram as Statistic
 
         return super().statistic if self.edges is None else Statistic(self.edges)
 
     def step(self) -> Step | None:
-        """Return the step of a chain that it is without a column, or None."""
         return None if self.edges is None or self.column is not None else Histogram(self.edges)
 
     def shared(self) -> Any:
-        """Return what the statistics that one part answers have in common."""
         return HistogramOfColumn, self.clamped, self.edges
 
     def part(self, setting: Setting, before: Part | None) -> Part:
-        """Return the part of the global method."""
         return HistogramPart(self.require_column(), setting.grid(self, self.bits), self.edges or ())
 
 
@@ -238,7 +235,6 @@ class BoundsPart(HistogramPart):
 
     @property
     def title(self) -> str:
-        """Say what the part is."""
         return f"bounds of {self.column}"
 
     def _threshold(self, noise: Noise) -> float:
@@ -329,14 +325,12 @@ class BoundsOfColumn(TableStatistic):
 
     @classmethod
     def words(cls, described: Mapping[str, Any]) -> str:
-        """Describe in a certificate what :meth:`to_json` described."""
         ends = (show(as_fraction(described[end])) for end in ("lower", "upper"))
         return "{}, looked for between {} and {}".format(
             cls.noun.format(column=described["column"]), *ends
         )
 
     def part(self, setting: Setting, before: Part | None) -> Part:
-        """Return the part of the global method."""
         return BoundsPart.between(self.require_column(), setting.grid(self, self.bits))
 
 

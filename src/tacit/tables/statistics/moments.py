@@ -23,23 +23,19 @@ from tacit.tables.noise import Array, Estimate, GridNoise, Spread, standard_spre
 from tacit.tables.query import requests
 from tacit.tables.query.requests import Request, Total
 from tacit.tables.statistics.base import (
-    LEVEL,
     SQUARE_BITS,
     SUM_BITS,
     Aggregate,
-    Columns,
-    MethodName,
-    Noise,
-    Part,
     Setting,
     TableStatistic,
     bounded,
     only_global,
-    plain_estimate,
     register_statistic,
     with_method,
 )
 from tacit.tables.statistics.counts import CountingPart
+from tacit.tables.statistics.method import MethodName
+from tacit.tables.statistics.part import LEVEL, Columns, Noise, OneNumberPart, Part
 from tacit.tables.steps import VectorStep
 from tacit.transformations import Mean, Sum, Variance
 
@@ -331,8 +327,10 @@ def _fieller_band(distribution: GridNoise, degree: int, level: float) -> tuple[A
 @lru_cache(maxsize=16)
 def _standard_band(degree: int, kind: str, level: float) -> Spread:
     """Return the spread of the weights ``place_j - m`` at each of the points of the band."""
+    # Where all weights are equal, inside, their exact quantile is below what is needed nearby.
     weights = np.arange(degree + 1)[None, :] / degree - _POINTS[:, None]
-    return standard_spread(tuple(map(tuple, weights.tolist())), kind, level)
+    equal, *spread = standard_spread(tuple(map(tuple, weights.tolist())), kind, level)
+    return equal * (equal == 1), *spread
 
 
 _POINTS = np.linspace(0.0, 1.0, 257)  # the points at which the band is tabulated
@@ -375,11 +373,13 @@ class SumByGroup(VectorStep):
 
 
 @dataclass(frozen=True)
-class SumPart(Part):
+class SumPart(OneNumberPart):
     """The sum of a column of which nothing else is asked: its own sensitivity is the least."""
 
     column: str
     grid: Grid
+
+    kind, floor = "sum", -np.inf
 
     @property
     def title(self) -> str:
@@ -410,26 +410,7 @@ class SumPart(Part):
         """Ask for the total, each person's within the bound."""
         return Total(columns.value(self.column), self.grid)
 
-    def estimates(
-        self, released: Sequence[Any], noise: Noise, level: float = LEVEL
-    ) -> dict[str, Estimate]:
-        """Return the sum."""
-        distribution = self._law(noise)
-        return {"sum": plain_estimate(released[0], distribution, -np.inf, level)}
-
-    def at_level(self, released: Sequence[Any], noise: Noise, level: float) -> dict[str, Estimate]:
-        """Return the answers with intervals of another level."""
-        return self.estimates(released, noise, level)
-
-    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
-        """Return the standard error, the same for any data."""
-        return float(self._law(noise).variance ** 0.5)
-
-    def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
-        """Return the half-width of every interval: the exact quantile of the noise."""
-        return self._law(noise).half_width((1.0,), level)
-
-    def _law(self, noise: Noise) -> GridNoise:
+    def distribution(self, noise: Noise) -> GridNoise:
         return noise.distribution(self.sensitivity * noise.rows, self.grid.step / noise.one)
 
 
@@ -478,7 +459,6 @@ class MomentsPart(CountingPart):
 
     @property
     def width(self) -> int:
-        """How many coordinates a group has."""
         return self.degree + 1 + int(self.missing)
 
     def settled(self) -> Part:
@@ -514,7 +494,6 @@ class MomentsPart(CountingPart):
         )
 
     def distribution(self, noise: Noise) -> GridNoise:
-        """Return the noise on one coordinate."""
         return noise.distribution(
             Fraction(noise.rows), Fraction(1, noise.one * self.grid.cells**self.degree)
         )
@@ -615,24 +594,14 @@ def mean(
 ) -> Aggregate:
     """Average a column over its values that are not missing, each clamped to [lower, upper].
 
-    Args:
-        column: the name of the column; None for a step of a chain, or a statistic of
-            :func:`tacit.sensitivity`.
-        lower: the public lower bound, in the unit of the column; by default that of the declared
-            data set.
-        upper: the public upper bound, likewise.
-        method: as in :func:`median`; ``"global"`` by default.
-        bound: for ``"ptr"``, as in :func:`median`.
-        bins: for ``"sample_and_aggregate"``, as in :func:`median`.
-        distribution: for ``"smooth"``, as in :func:`median`.
-        rows: for ``"auto"``, as in :func:`median`.
+    Arguments are those of :func:`median`; without a column it is a step of a chain, or a statistic
+    of :func:`tacit.sensitivity`.
 
     >>> print(mean("age", 0, 100), mean("age", 0, 100, method="ptr", bound="1/2"))
     mean(age, 0, 100) mean(age, 0, 100, method=ptr, bound=1/2)
     """
-    return with_method(
-        bounded(MeanOfColumn, column, lower, upper), method, bound, bins, distribution, rows
-    )
+    made = bounded(MeanOfColumn, column, lower, upper)
+    return with_method(made, method, bound, bins, distribution, rows)
 
 
 @public
@@ -650,19 +619,8 @@ def var(
 ) -> Aggregate:
     """Return the variance (divided by n) of a column clamped to [lower, upper].
 
-    ``var(ddof=1)``, without a column, divides by n - 1: a statistic to ask sensitivities of.
-
-    Args:
-        column: the name of the column; None for a statistic of :func:`tacit.sensitivity`.
-        lower: the public lower bound, in the unit of the column; by default that of the declared
-            data set.
-        upper: the public upper bound, likewise.
-        ddof: 0 to divide by n; 1, only without a column, to divide by n - 1.
-        method: as in :func:`median`; ``"global"`` by default.
-        bound: for ``"ptr"``, as in :func:`median`.
-        bins: for ``"sample_and_aggregate"``, as in :func:`median`.
-        distribution: for ``"smooth"``, as in :func:`median`.
-        rows: for ``"auto"``, as in :func:`median`.
+    ``var(ddof=1)``, without a column, divides by n - 1: a statistic to ask sensitivities of.  The
+    other arguments are those of :func:`median`.
 
     Raises:
         UsageError: a ddof that is not 0 or 1, or 1 of a column.
@@ -670,14 +628,8 @@ def var(
     >>> print(var("age", 0, 100))
     var(age, 0, 100)
     """
-    return with_method(
-        _dispersion(VarOfColumn, column, lower, upper, ddof),
-        method,
-        bound,
-        bins,
-        distribution,
-        rows,
-    )
+    made = _dispersion(VarOfColumn, column, lower, upper, ddof)
+    return with_method(made, method, bound, bins, distribution, rows)
 
 
 @public
@@ -695,34 +647,13 @@ def std(
 ) -> Aggregate:
     """Return the standard deviation (divided by n) of a column clamped to [lower, upper].
 
-    ``std(ddof=1)``, without a column, divides by n - 1: a statistic to ask sensitivities of.
-
-    Args:
-        column: the name of the column; None for a statistic of :func:`tacit.sensitivity`.
-        lower: the public lower bound, in the unit of the column; by default that of the declared
-            data set.
-        upper: the public upper bound, likewise.
-        ddof: 0 to divide by n; 1, only without a column, to divide by n - 1.
-        method: as in :func:`median`; ``"global"`` by default.
-        bound: for ``"ptr"``, as in :func:`median`.
-        bins: for ``"sample_and_aggregate"``, as in :func:`median`.
-        distribution: for ``"smooth"``, as in :func:`median`.
-        rows: for ``"auto"``, as in :func:`median`.
-
-    Raises:
-        UsageError: a ddof that is not 0 or 1, or 1 of a column.
+    Arguments and errors are those of :func:`var`, of which it is the root.
 
     >>> print(std("age", 0, 100))
     std(age, 0, 100)
     """
-    return with_method(
-        _dispersion(StdOfColumn, column, lower, upper, ddof),
-        method,
-        bound,
-        bins,
-        distribution,
-        rows,
-    )
+    made = _dispersion(StdOfColumn, column, lower, upper, ddof)
+    return with_method(made, method, bound, bins, distribution, rows)
 
 
 def _dispersion(
@@ -747,11 +678,9 @@ class Moment(TableStatistic):
     """A statistic that is worked out from the moments of a column."""
 
     def shared(self) -> Any:
-        """Return what the statistics that one part answers have in common."""
         return Moment, self.clamped
 
     def part(self, setting: Setting, before: Part | None) -> Part:
-        """Return the part of the global method."""
         beside = before.kinds if isinstance(before, MomentsPart) else frozenset()
         kinds = beside | {self.kind} | ({"count"} if setting.counted else set())
         grid = setting.grid(self, SQUARE_BITS if kinds & _OF_SQUARES else SUM_BITS)
@@ -812,13 +741,11 @@ class VarOfColumn(Moment):
 
     @property
     def statistic(self) -> Any:
-        """The statistic whose sensitivities can be asked for."""
         from tacit.statistics import lookup
 
         return lookup(f"{self.kind}(ddof={self.ddof})" if self.ddof else self.kind)
 
     def step(self) -> Step | None:
-        """Return the step of a chain that it is without a column, or None."""
         return None if self.ddof else super().step()
 
     def _shown(self) -> tuple[list[str], list[str]]:
@@ -826,7 +753,6 @@ class VarOfColumn(Moment):
 
     @classmethod
     def range(cls, lower: float, upper: float) -> tuple[float, float]:
-        """Return the public ends of the answer on a column between two bounds."""
         return 0.0, (upper - lower) ** 2 / 4
 
 
@@ -845,5 +771,4 @@ class StdOfColumn(VarOfColumn):
 
     @classmethod
     def range(cls, lower: float, upper: float) -> tuple[float, float]:
-        """Return the public ends of the answer on a column between two bounds."""
         return 0.0, (upper - lower) / 2

@@ -18,12 +18,9 @@ from tacit.calls import calls_inside, public
 from tacit.core import (
     Measure,
     Measurement,
-    Metric,
     PureDP,
     Space,
     Step,
-    SymmetricDistance,
-    Transformation,
     ZeroConcentratedDP,
     register,
 )
@@ -32,24 +29,21 @@ from tacit.expressions.grid import Grid
 from tacit.noise import discrete_gaussian, discrete_laplace
 from tacit.noise.bernoulli_and_uniform import uniform_integer
 from tacit.noise.exponential import choices_within
-from tacit.report.text import clamped_column, column_words, for_each_group, say_step
+from tacit.report.text import column_words, say_step
 from tacit.tables.noise import Array, Estimate, GridNoise, half_widths
 from tacit.tables.query.requests import Cells, Request
 from tacit.tables.statistics.base import (
-    LEVEL,
     QUANTILE_BITS,
     Aggregate,
-    Columns,
-    Noise,
-    Part,
     Setting,
     TableStatistic,
     bounded,
     only_global,
     register_statistic,
 )
+from tacit.tables.statistics.counted_quantiles import CellTables, CountedCells, chosen, counted
+from tacit.tables.statistics.part import LEVEL, Columns, Noise, Part
 from tacit.tables.statistics.quantile_choice import cost_sensitivity
-from tacit.tables.steps import CountedGroups, TableStep
 
 # What the choices of several percentiles cost, in a part of the rows of a group.
 #
@@ -223,73 +217,6 @@ def halves(first: int, last: int) -> Iterator[list[tuple[int, int, int]]]:
 # Levels compose one after another, adaptively, in both measures.
 
 
-@dataclass(frozen=True)
-class CellTables(CountedGroups):
-    """For each group, how many rows each cell of a grid has."""
-
-    groups: int
-    cells: int
-
-    def describe(self) -> dict[str, Any]:
-        """Return the domain as plain JSON values."""
-        return {"domain": "cells", "groups": self.groups, "cells": self.cells}
-
-    def __str__(self) -> str:
-        return f"the counts of {self.cells + 1} cells in each of {self.groups} groups"
-
-
-@dataclass(frozen=True)
-class SumOfCountChanges(Metric):
-    """The changes of all counts of cells, added over cells and groups.
-
-    >>> SumOfCountChanges().distance([([0, 3], [5, 1])], [([0, 2], [4, 1])])
-    Fraction(3, 1)
-    """
-
-    carries = (CellTables,)
-    sentence = "changes of the counts of cells, added up"
-
-    def distance(self, u: Any, v: Any) -> Fraction:
-        """Compare counts cell by cell, group by group."""
-        total = 0
-        for left, right in zip(u, v, strict=True):
-            one, two = (
-                {int(c): int(n) for c, n in zip(*each, strict=True)} for each in (left, right)
-            )
-            total += sum(abs(one.get(c, 0) - two.get(c, 0)) for c in one.keys() | two.keys())
-        return Fraction(total)
-
-
-@register
-@dataclass(frozen=True)
-class CountedCells(TableStep):
-    """Count the rows of a column in each cell of a grid, in each group."""
-
-    # **Map.** ``d -> d one``: a row is in one cell of one group, or in none, and a row's weight is
-    # at most ``one`` in the unit of the counts.
-
-    # column, lower, upper, cells: the column and its grid of ``cells`` equal steps
-    column: str
-    lower: str
-    upper: str
-    cells: int
-    size: int  # how many numbers are released in the end, ``width`` of each group
-    width: int = 1
-    one: int = 1  # rows carry weights in multiples of ``1 / one``, and are counted in those
-    by: tuple[str, ...] = ()  # the columns that make the groups
-
-    name: ClassVar[str] = "counted_cells"
-
-    def build(self, space: Space) -> Transformation:
-        """Return the counts on a table of rows."""
-        self._require(space, SymmetricDistance)
-        cells, one = as_integer(self.cells, "cells", minimum=1), as_integer(self.one, "one")
-        output = Space(CellTables(self.size // self.width, cells), SumOfCountChanges())
-        return Transformation(
-            space, output, lambda answers: answers.of(self), lambda d: d * one, step=self
-        )
-
-
 @register
 @dataclass(frozen=True)
 class ChoosePercentiles(Step):
@@ -423,16 +350,6 @@ def _counted(group: CountedGroup, cells: Sequence[int], step: ChoosePercentiles)
     return [count + more for count, more in zip(exact, noise, strict=True)]
 
 
-def _words(step: Any) -> str:
-    return f"Count the rows at each possible value of {clamped_column(step)}{for_each_group(step)}"
-
-
-def _moved(step: Any, shown: str) -> str:
-    from tacit.arithmetic.exact import show
-
-    return f"{show(as_fraction(step['distance']) / as_fraction(step['one']))} rows"
-
-
 def _chosen(step: Any) -> str:
     return (
         f"Draw {len(step['qs'])} values at random, each from the rows between those drawn before; "
@@ -441,7 +358,6 @@ def _chosen(step: Any) -> str:
     )
 
 
-say_step("counted_cells", _words, _moved)
 say_step("choose_percentiles", _chosen)
 
 
@@ -582,6 +498,10 @@ class PercentilesPart(Part):
 
     def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float:
         """Return how far in rank an interval is expected to reach, in *rows*."""
+        return self.interval(noise, level)
+
+    def interval(self, noise: Noise, level: float) -> float:
+        """Return how far in rank an interval is expected to reach, in *rows*."""
         # Its end is a cell that was to be so many rows away, and is off by x or more with
         # probability about ``exp(-x / scale)`` where the rows are spread evenly.
         off = math.log(1 / (1 - level)) * float(self._scales(noise)["ends"]) / noise.one
@@ -673,16 +593,15 @@ class Percentiles(TableStatistic):
 
     @classmethod
     def words(cls, described: Mapping[str, Any]) -> str:
-        """Describe in a certificate what :meth:`to_json` described."""
         several = [show(Fraction(q)) for q in described.get("percentages", ())]
         text = cls.noun.format(column=described.get("column"), several=", ".join(several))
         return column_words(text, described)
 
     def shared(self) -> Any:
-        """Return what the statistics that one part answers have in common."""
         return Percentiles, self.clamped, self.percentages
 
     def part(self, setting: Setting, before: Part | None) -> Part:
-        """Return the part of the global method."""
         shares = tuple(q / 100 for q in self.percentages)
-        return PercentilesPart(self.require_column(), setting.grid(self, self.bits), shares)
+        column, grid = self.require_column(), setting.grid(self, self.bits)
+        first = PercentilesPart(column, grid, shares)
+        return chosen([first, *counted(column, grid, shares, self.kind)], setting.choosing)

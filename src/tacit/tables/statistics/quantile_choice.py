@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -35,7 +36,7 @@ from tacit.expressions.grid import Grid
 from tacit.mechanisms.private_quantile import BinCounts, choose_cells, error_in_cost
 from tacit.report.text import clamped_column, for_each_group, say_step
 from tacit.tables.query.requests import Cells, Request
-from tacit.tables.statistics.base import Columns, Noise, Part
+from tacit.tables.statistics.part import LEVEL, Columns, Noise, Part
 from tacit.tables.steps import CountedGroups, TableStep
 
 
@@ -46,12 +47,8 @@ class CostTables(CountedGroups):
     groups: int
     cells: int
 
-    def describe(self) -> dict[str, Any]:
-        """Return the domain as plain JSON values."""
-        return {"domain": "costs", "groups": self.groups, "cells": self.cells}
-
-    def __str__(self) -> str:
-        return f"the costs of {self.cells + 1} candidates in each of {self.groups} groups"
+    kind = "costs"
+    noun = "costs of {} candidates"
 
 
 @dataclass(frozen=True)
@@ -180,6 +177,14 @@ class ChoicePart(Part):
     grid: Grid
 
     error_unit: ClassVar[str] = "rows in rank"
+
+    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
+        """Return how far off in rank every point is at most, at the level, in *rows*."""
+        return self.half_width(kind, noise, rows, LEVEL)
+
+    @abstractmethod
+    def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float:
+        """Return how far off in rank every point is at most, at a level, in *rows*."""
 
     def costs(self, q: Fraction, size: int, by: tuple[str, ...], one: int) -> QuantileCosts:
         """Return the step of the costs: how far in rank each candidate is from a quantile."""

@@ -20,13 +20,8 @@ from tacit.expressions.grid import Grid
 from tacit.mechanisms.private_quantile import error_in_cost
 from tacit.tables.noise import Array, Estimate
 from tacit.tables.statistics.base import (
-    LEVEL,
     QUANTILE_BITS,
     Aggregate,
-    MethodName,
-    Noise,
-    Options,
-    Part,
     Setting,
     TableStatistic,
     bounded,
@@ -34,6 +29,9 @@ from tacit.tables.statistics.base import (
     register_statistic,
     with_method,
 )
+from tacit.tables.statistics.counted_quantiles import chosen, counted
+from tacit.tables.statistics.method import MethodName, Options
+from tacit.tables.statistics.part import LEVEL, Noise, Part
 from tacit.tables.statistics.quantile_choice import ChoicePart, ChooseQuantile, error_of_choice
 
 # A quantile, a minimum or a maximum: ``median``, ``percentile``, ``min`` and ``max``.
@@ -61,15 +59,16 @@ class QuantilePart(ChoicePart):
         return f"{self.kind} of {self.column}"
 
     @cached_property
-    def _q(self) -> Fraction:
+    def share(self) -> Fraction:
+        """The quantile to the resolution of the choice."""
         return self.quantile.limit_denominator(_RESOLUTION)
 
     @property
     def _extreme(self) -> bool:
-        return self._q in (0, 1)
+        return self.share in (0, 1)
 
     def _choices(self, noise: Noise) -> list[ChooseQuantile]:
-        q, beta = self._q, (1 - LEVEL) / 2
+        q, beta = self.share, (1 - LEVEL) / 2
         if self._extreme:
             return [self.choice(q, noise, Fraction(1), 1 if q == 0 else -1, beta)]
         return [
@@ -84,7 +83,7 @@ class QuantilePart(ChoicePart):
 
     def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
         """Return the chains: the costs, and a choice, for the point and for each end."""
-        costs = self.costs(self._q, size, by, noise.one)
+        costs = self.costs(self.share, size, by, noise.one)
         return [(costs, choice) for choice in self._choices(noise)]
 
     def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
@@ -95,21 +94,17 @@ class QuantilePart(ChoicePart):
         bottom = np.full_like(point, first)
         top = np.full_like(point, first + step * self.grid.cells)
         if self._extreme:
-            low, high = (bottom, point) if self._q == 0 else (point, top)
+            low, high = (bottom, point) if self.share == 0 else (point, top)
         else:
             low, high = np.minimum(ends[0], point), np.maximum(ends[1], point)
         # A median and the 50th percentile of one column are one answer, whatever it is called.
         return dict.fromkeys(_KINDS, Estimate(point, unknown, low, high))
 
-    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
-        """Return the error in *rows*: how far off in rank the answer is, at the level."""
-        return self.half_width(kind, noise, rows, LEVEL)
-
     def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float:
         """Return how far off in rank the answer is at most, at a level, in *rows*."""
         choice = self._choices(noise)[0]
         slack = error_in_cost(self.grid.cells, Fraction(choice.scale), 1 - level)
-        return (slack + abs(choice.target)) / (self._q.denominator * noise.one)
+        return (slack + abs(choice.target)) / (self.share.denominator * noise.one)
 
     def interval(self, noise: Noise, level: float) -> float:
         """Return how far in rank an end of the interval is expected to reach, in *rows*."""
@@ -117,7 +112,7 @@ class QuantilePart(ChoicePart):
         # the rows are spread evenly.
         end = self._choices(noise)[-1]
         off = math.log(1 / (1 - level)) * float(end.scale)
-        return (abs(end.target) + off) / (self._q.denominator * noise.one)
+        return (abs(end.target) + off) / (self.share.denominator * noise.one)
 
 
 @public
@@ -136,8 +131,9 @@ def median(
 
     Args:
         column: the name of the column.
-        lower: the public lower bound.
-        upper: the public upper bound.
+        lower: the public lower bound, in the unit of the column; by default that of the declared
+            data set.
+        upper: the public upper bound, likewise.
         method: ``"global"`` (the default: noise for the worst data there could be, with an
             interval), ``"smooth"`` (noise scaled to the smooth sensitivity), ``"ptr"``
             (propose-test-release: a bound on the local sensitivity is tested, and the answer may be
@@ -154,14 +150,8 @@ def median(
     >>> print(median("age", 0, 100), median("age", 0, 100, method="smooth"))
     median(age, 0, 100) median(age, 0, 100, method=smooth)
     """
-    return with_method(
-        bounded(MedianOfColumn, column, lower, upper, q=Fraction(50)),
-        method,
-        bound,
-        bins,
-        distribution,
-        rows,
-    )
+    made = bounded(MedianOfColumn, column, lower, upper, q=Fraction(50))
+    return with_method(made, method, bound, bins, distribution, rows)
 
 
 # ``percentile(90)`` and ``quantile("0.9")`` are one question, written in percent, and so have one
@@ -249,17 +239,9 @@ def percentile(
 ) -> Aggregate:
     """Return a percentile: ``percentile("age", 90, 0, 100)`` of a column, or ``percentile(90)``.
 
-    Args:
-        column: the name of the column; left out for a statistic of :func:`tacit.sensitivity`.
-        q: the percentile, from 0 to 100: 50 is the median.  :func:`quantile` takes it from 0 to 1.
-        lower: the public lower bound, in the unit of the column; by default that of the declared
-            data set.
-        upper: the public upper bound, likewise.
-        method: as in :func:`median`; ``"global"`` by default.
-        bound: for ``"ptr"``, as in :func:`median`.
-        bins: for ``"sample_and_aggregate"``, as in :func:`median`.
-        distribution: for ``"smooth"``, as in :func:`median`.
-        rows: for ``"auto"``, as in :func:`median`.
+    ``q`` is from 0 to 100: 50 is the median.  :func:`quantile` takes it from 0 to 1.  The other
+    arguments are those of :func:`median`; without a column it is a statistic of
+    :func:`tacit.sensitivity`.
 
     Raises:
         UsageError: a percentile outside 0..100; a decimal between 0 and 1, which is nearly always a
@@ -302,20 +284,9 @@ def quantile(
 ) -> Aggregate:
     """Return a quantile: ``quantile("age", 0.9, 0, 100)`` of a column, or ``quantile(0.9)``.
 
-    It is the percentile of ``100 q``: the same question, and so the same answer for free once
-    either was released.
-
-    Args:
-        column: the name of the column; left out for a statistic of :func:`tacit.sensitivity`.
-        q: from 0 to 1: 0.5 is the median.  A float is read as it is written, 0.9 as 9/10.
-        lower: the public lower bound, in the unit of the column; by default that of the declared
-            data set.
-        upper: the public upper bound, likewise.
-        method: as in :func:`median`; ``"global"`` by default.
-        bound: for ``"ptr"``, as in :func:`median`.
-        bins: for ``"sample_and_aggregate"``, as in :func:`median`.
-        distribution: for ``"smooth"``, as in :func:`median`.
-        rows: for ``"auto"``, as in :func:`median`.
+    ``q`` is from 0 to 1: 0.5 is the median.  A float is read as it is written, 0.9 as 9/10.  It is
+    the :func:`percentile` of ``100 q``, with its arguments: the same question, and so the same
+    answer for free once either was released.
 
     Raises:
         UsageError: q outside 0..1; above 1 it is a percentile.
@@ -364,12 +335,7 @@ def max(
 ) -> Aggregate:
     """Return a private maximum of a column: a high value that a handful of rows may be above.
 
-    Args:
-        column: the name of the column; None for a statistic of :func:`tacit.sensitivity`.
-        lower: the public lower bound, in the unit of the column; by default that of the declared
-            data set.
-        upper: the public upper bound, likewise.
-        method: ``"global"``, the only one.
+    Arguments are those of :func:`min`.
 
     >>> print(max("age", 0, 100))
     max(age, 0, 100)
@@ -388,28 +354,26 @@ class QuantileOfColumn(TableStatistic):
     local_bits = QUANTILE_BITS
 
     def shared(self) -> Any:
-        """Return what the statistics that one part answers have in common."""
         return QuantileOfColumn, self.clamped, self.q
 
     def _fields_to_json(self) -> dict[str, object]:
         return {"q": str(self.q)}
 
     def part(self, setting: Setting, before: Part | None) -> Part:
-        """Return the part of the global method."""
         grid, q = setting.grid(self, self.bits), as_fraction(self.q or 0) / 100
-        return QuantilePart(self.require_column(), grid, self.kind, q)
+        column, choosing = self.require_column(), setting.choosing
+        first = QuantilePart(column, grid, self.kind, q)
+        return chosen([first, *counted(column, grid, [first.share], *_KINDS[:2])], choosing)
 
     @property
     def _resolved(self) -> Fraction:
         return (as_fraction(self.q or 0) / 100).limit_denominator(_RESOLUTION)
 
     def local_statistic(self) -> str:
-        """Return the name of the statistic of the records."""
         percent = 100 * self._resolved
         return "median" if percent == 50 else f"percentile({percent})"
 
     def error_on(self, grid: Grid, counted: bool, noise: Noise, made: Array) -> float:
-        """Return the mean absolute error of the global method on made-up rows."""
         part = QuantilePart(self.require_column(), grid, self.kind, self._resolved)
         return error_of_choice(grid, self._resolved, made, noise.one, part.scale(noise))
 
@@ -443,13 +407,11 @@ class PercentileOfColumn(QuantileOfColumn):
 
     @property
     def statistic(self) -> Any:
-        """The statistic whose sensitivities can be asked for."""
         from tacit.statistics import percentile as statistic
 
         return statistic(as_fraction(self.q or 0))
 
     def label(self) -> str:
-        """Return the label of the answer where none is given."""
         return "_".join([self.kind, show(as_fraction(self.q or 0)), self.column or ""]).rstrip("_")
 
     def _shown(self) -> tuple[list[str], list[str]]:
@@ -511,14 +473,7 @@ def interquartile_range(
     """Return the interquartile range of a column clamped to [lower, upper].
 
     Between the first and the third quartile lies the middle half of the rows.  The answer is in the
-    unit of the column, and has an interval.  Without a column it is a statistic, for
-    :func:`tacit.sensitivity`.
-
-    Args:
-        column: the name of the column.
-        lower: the public lower bound.
-        upper: the public upper bound.
-        method: ``"global"``, the only one.
+    unit of the column, and has an interval.  Arguments are those of :func:`min`.
 
     Raises:
         UsageError: bounds missing or reversed, or another method.
@@ -563,15 +518,17 @@ class InterquartileRangePart(ChoicePart):
         unknown = np.full_like(value, np.nan)
         return {"interquartile_range": Estimate(value, unknown, low, high)}
 
-    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
-        """Return how far off in rank each quartile is, both within that at the level, in *rows*."""
-        return self.half_width(kind, noise, rows, LEVEL)
-
     def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float:
         """Return how far off in rank both quartiles are at most, at a level, in *rows*."""
         _, choice = self._choices(noise)[0]
         slack = error_in_cost(self.grid.cells, Fraction(choice.scale), (1 - level) / 2)
         return slack / (4 * noise.one)
+
+    def interval(self, noise: Noise, level: float) -> float:
+        """Return how far in rank an end of either quartile is expected to reach, in *rows*."""
+        _, end = self._choices(noise)[-1]
+        off = math.log(1 / (1 - level)) * float(end.scale)
+        return (abs(end.target) + off) / (4 * noise.one)
 
 
 @register_statistic
@@ -587,5 +544,6 @@ class InterquartileRangeOfColumn(TableStatistic):
     bits = QUANTILE_BITS
 
     def part(self, setting: Setting, before: Part | None) -> Part:
-        """Return the part of the global method."""
-        return InterquartileRangePart(self.require_column(), setting.grid(self, self.bits))
+        column, grid = self.require_column(), setting.grid(self, self.bits)
+        first = InterquartileRangePart(column, grid)
+        return chosen([first, *counted(column, grid, _QUARTILES, self.kind)], setting.choosing)

@@ -23,8 +23,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 from typing import Any, ClassVar, Self, cast
@@ -38,22 +38,18 @@ from tacit.errors import UsageError, shown_value
 from tacit.expressions.expression import Expression, col, literal, when
 from tacit.expressions.functions import constants_of
 from tacit.expressions.grid import Grid
-from tacit.expressions.schema import Schema
+from tacit.expressions.schema import Schema, uuid_text
 from tacit.report.text import for_each_group, say_step
 from tacit.tables.noise import Estimate
 from tacit.tables.query.requests import Bins, Request
 from tacit.tables.statistics.base import (
-    LEVEL,
     Aggregate,
-    Columns,
-    Noise,
-    Part,
     Setting,
     TableStatistic,
-    distribution_of_rows,
     only_global,
     register_statistic,
 )
+from tacit.tables.statistics.part import LEVEL, Columns, Noise, Part, distribution_of_rows
 from tacit.tables.steps import VectorStep, weight_of
 
 _MOST = 400  # so many categories fit into one expression
@@ -239,11 +235,17 @@ class TopK(TableStatistic):
     in_lab = "ask tc.histogram() for sensitivities"
 
     def with_keys(self, keys: Mapping[str, Sequence[object]]) -> Self:
-        """Return the statistic with the declared categories of its column, if it needs some."""
         column = self.require_column()
         if self.keys is not None or column not in keys:
             return self
         return cast("Self", top_k(column, self.k, keys[column]))
+
+    def with_uuids(self, names: Container[str]) -> Self:
+        if self.column not in names or self.keys is None:
+            return self
+        return replace(
+            self, keys=tuple(uuid_text(k) if isinstance(k, str) else k for k in self.keys)
+        )
 
     def check(self, columns: Schema) -> None:
         """Raise if the categories are not of the kind of the column."""
@@ -270,7 +272,6 @@ class TopK(TableStatistic):
 
     @classmethod
     def words(cls, described: Mapping[str, Any]) -> str:
-        """Describe in a certificate what :meth:`to_json` described."""
         return cls.noun.format(
             k=described.get("k"),
             column=described.get("column"),
@@ -278,11 +279,9 @@ class TopK(TableStatistic):
         )
 
     def shared(self) -> Any:
-        """Return what the statistics that one part answers have in common."""
         return TopK, self.column, self.k, self.keys
 
     def part(self, setting: Setting, before: Part | None) -> Part:
-        """Return the part of the global method."""
         if self.keys is None:
             raise UsageError(
                 f'name the categories of {self.column!r}: tc.top_k("{self.column}", '

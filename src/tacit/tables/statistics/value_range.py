@@ -31,17 +31,15 @@ from tacit.errors import UsageError, shown_value
 from tacit.mechanisms.private_quantile import error_in_cost
 from tacit.tables.noise import Estimate
 from tacit.tables.statistics.base import (
-    LEVEL,
     QUANTILE_BITS,
     Aggregate,
-    Noise,
-    Part,
     Setting,
     TableStatistic,
     bounded,
     only_global,
     register_statistic,
 )
+from tacit.tables.statistics.part import LEVEL, Noise, Part
 from tacit.tables.statistics.quantile_choice import ChoicePart, ChooseQuantile
 
 # The quantile of the minimum and of the maximum, and the side of it to aim at: inwards.
@@ -112,10 +110,6 @@ class ValueRangePart(ChoicePart):
         widest = float(self.grid.value(self.grid.cells)) - float(self.grid.value(0))
         return {"value_range": Estimate(value, unknown, value, np.full_like(value, widest))}
 
-    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
-        """Return how far in rank each point is from its end, both within it at the level."""
-        return self.half_width(kind, noise, rows, LEVEL)
-
     def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float:
         """Return how far in rank both points are from their ends at most, at a level, in *rows*."""
         # The target is not at the end but ``target`` inwards of it, and the choice is off from
@@ -139,5 +133,4 @@ class ValueRange(TableStatistic):
     in_lab = "ask tc.min and tc.max for sensitivities"
 
     def part(self, setting: Setting, before: Part | None) -> Part:
-        """Return the part of the global method."""
         return ValueRangePart(self.require_column(), setting.grid(self, self.bits))

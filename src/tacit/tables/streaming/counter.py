@@ -20,7 +20,7 @@ from tacit.errors import UsageError, need
 from tacit.expressions.timeline import Moment, Timeline
 from tacit.report import issue, versions
 from tacit.report.text import protects_line
-from tacit.tables.noise import GridNoise, sum_half_width
+from tacit.tables.noise import FIRST_RULES, GridNoise, sum_half_width
 from tacit.tables.plan.preview import period_notes, warn_if_weak, warn_of_periods
 from tacit.tables.plan.query import Query
 from tacit.tables.release.answer import Answer
@@ -95,7 +95,7 @@ def _instant(period: Any) -> Any:
 def law_of(question: Mapping[str, Any]) -> GridNoise:
     """Return the noise on one block."""
     noise = question["noise"]
-    return GridNoise(noise["step"], float(as_fraction(noise["scale"])), 1.0)
+    return GridNoise(noise["step"], float(as_fraction(noise["scale"])), 1.0, FIRST_RULES)
 
 
 def published(

@@ -11,6 +11,8 @@ import pytest
 from support.service.client import Client, running
 from support.service.declaring import HERE, declaring_clinic
 from support.service.pages import browser
+from tacit.errors import UsageError
+from tacit.service.pages.declare_view import declared_in, form_of
 
 FORM = {
     "name": "stays",
@@ -148,3 +150,43 @@ def test_a_data_set_of_several_tables_is_declared_and_changed(client: Client) ->
     assert cleo.post(here, **{**form, **sites, **left}, action="declare").status_code == 303
     result = client.get(f"{HERE}/declaration", token=client.token("curator")).json()
     assert list(result["declaration"]["tables"]) == ["stays", "beds"]
+
+
+def test_a_form_names_people_by_several_columns_and_codes_for_missing_values() -> None:
+    form = {**FORM, "person1": "site", "c1": "day", "missing1": ' -9..-1, refused,"99"'}
+    path = {"tables": {"stays": {"path": "data/stays.csv"}}}
+    fields, how = declared_in(lambda name: form.get(name, ""), path, {})
+    assert fields["unit"] == {"person": ["person", "site"], "rows": 5}
+    assert fields["tables"]["stays"]["missing"] == {"day": [[-9, -1], "99", "refused"]}
+    shown = form_of(fields, how, {"stays": ["cost", "day"]})
+    assert shown["person"] == ["person", "site", ""]
+    assert shown["columns"][1]["missing"] == '-9..-1, "99", "refused"'
+    stays = {"c0": "cost", "missing1": shown["columns"][1]["missing"], "c1": "day"}
+    again, _ = declared_in(lambda name: stays.get(name, ""), fields, how)
+    assert again["tables"]["stays"]["missing"] == fields["tables"]["stays"]["missing"]
+    cleared, _ = declared_in(lambda name: {"c1": "day"}.get(name, ""), fields, how)
+    assert "missing" not in cleared["tables"]["stays"]
+    with pytest.raises(UsageError, match="a quote is not closed"):
+        declared_in(lambda name: {"c1": "day", "missing1": '"9'}.get(name, ""), fields, how)
+
+
+@pytest.mark.full
+def test_people_of_two_columns_are_declared_on_the_page_and_asked_over_http(
+    client: Client,
+) -> None:
+    cleo = browser(client, "curator", name="cleo")
+    pair = {**FORM, "person1": "site", "missing0": "-9"}
+    assert "Codes for missing values" in cleo.post("/declare", **pair, action="check").text
+    assert cleo.post("/declare", **pair, action="declare").status_code == 303
+    token = client.token("curator")
+    reply = client.get(HERE, token=token).json()
+    assert reply["unit"]["person"] == ["person", "site"]
+    assert reply["tables"]["stays"]["unit"]["column"] == ["person", "site"]
+    made = client.get(f"{HERE}/declaration", token=token).json()["declaration"]
+    assert made["tables"]["stays"]["missing"] == {"cost": [-9]}
+    sql = {"sql": "select count(distinct (person, site)) as n from stays", "epsilon": 1}
+    preview = client.post(f"{HERE}/preview", json=sql, token=client.token("analyst"))
+    assert preview.status_code == 200, preview.text
+    assert "columns person and site" in preview.text
+    page = cleo.get("/datasets/stays/declaration")
+    assert 'value="-9" placeholder' in page.text

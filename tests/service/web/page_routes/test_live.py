@@ -10,6 +10,7 @@ import pytest
 
 from support.service.client import Client, running
 from support.service.clinic import FAST, write_clinic
+from support.service.clock import Clock
 from support.service.pages import browser
 from tacit import local
 from tacit.service.settings import Settings
@@ -43,16 +44,9 @@ FORM = {
 }
 
 
-class Clock:
-    now = START
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(START)
 
 
 @pytest.fixture

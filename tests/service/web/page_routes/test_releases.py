@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from fractions import Fraction
 
@@ -56,6 +57,16 @@ def test_a_reviewer_approves_and_the_answer_comes(client, ada, rita):
     for address in re.findall(r'href="(/v1/releases/[^"]+)"', page):
         result = client.get(address.replace("&amp;", "&"), headers=ada.headers)
         assert result.status_code == 200, address
+    shown = [html.unescape(one) for one in re.findall(r"<pre><code>(.*?)</code>", page, re.DOTALL)]
+    (curl, r), token = shown, client.token("analyst", "visits", "ada")
+    (address,) = re.findall(r'"(http://127.0.0.1:8000/v1/[^"]+)"', curl)
+    assert f'url("{address}"' in r
+    assert client.get(address, token=token).text.startswith("site,n,")
+    assert "tacit_" not in page  # no token is shown
+    for host, address in (("tacit.example:81", "http://tacit.example:81"), ("a`id`", "")):
+        page = client.get(place, headers={**ada.headers, "Host": host}).text
+        assert f"&#34;{address}/v1/releases/" in page or f'"{address}/v1/releases/' in page, host
+        assert "`id`" not in page
 
 
 def test_a_reviewer_sees_the_expected_errors_and_what_is_left(client, ada, rita):

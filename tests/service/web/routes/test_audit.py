@@ -9,7 +9,7 @@ import pytest
 from support.service.client import running
 
 
-def test_the_log_is_read_page_by_page_from_either_end(tmp_path: Path) -> None:
+def test_the_log_is_read_page_by_page_and_replies_are_numbered(tmp_path: Path) -> None:
     with running(tmp_path) as client:
         for n in range(5):
             client.state.audit.write("sign_in", f"person {n}")
@@ -29,6 +29,11 @@ def test_the_log_is_read_page_by_page_from_either_end(tmp_path: Path) -> None:
         for odd in ("x", "-1", "1e3", "٣", "9" * 30):
             reply = client.get("/v1/audit", token=token, params={"cursor": odd})
             assert reply.status_code == 400, odd
+        # every reply has the number of its request, whatever is sent as one
+        numbers = {client.get("/healthz").headers["x-request-id"] for _ in range(3)}
+        planted = client.get("/healthz", headers={"x-request-id": "4711"}).headers["x-request-id"]
+        assert len(numbers | {planted}) == 4
+        assert planted != "4711"
 
 
 @pytest.mark.full
@@ -42,11 +47,3 @@ def test_metrics_are_for_who_may_observe(tmp_path: Path) -> None:
         assert "4711" not in reply.text
         assert client.get("/metrics", token=client.token("curator")).status_code == 403
         assert client.get("/metrics").status_code == 401
-
-
-def test_every_reply_has_the_number_of_its_request(tmp_path: Path) -> None:
-    with running(tmp_path) as client:
-        numbers = {client.get("/healthz").headers["x-request-id"] for _ in range(3)}
-        planted = client.get("/healthz", headers={"x-request-id": "4711"}).headers["x-request-id"]
-        assert len(numbers | {planted}) == 4
-        assert planted != "4711"

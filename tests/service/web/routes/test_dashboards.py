@@ -11,6 +11,7 @@ import pytest
 
 from support.service.client import Client, running
 from support.service.clinic import FAST, write_clinic
+from support.service.clock import Clock
 from tacit.service.settings import Settings
 from tacit.service.web.state import ServiceState
 
@@ -25,20 +26,13 @@ HOURLY = {
 }
 
 
-class Clock:
-    now = START
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def opened(folder: Path, clock: Clock) -> ServiceState:
     return ServiceState(Settings.load(folder), clock)
 
 
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(START)
 
 
 @pytest.fixture

@@ -173,7 +173,9 @@ def test_teams_apart_have_a_budget_each(tmp_path: Path) -> None:
         assert (reply.status_code, reply.json()["error"]["code"]) == (403, "forbidden")
 
 
-def test_data_sets_of_the_same_people_spend_one_budget(tmp_path: Path) -> None:
+def test_data_sets_of_the_same_people_spend_one_budget_of_all_their_curators(
+    tmp_path: Path,
+) -> None:
     folder = hosted_clinic(tmp_path)
     text = (folder / "visits.toml").read_text().replace('name = "visits"', 'name = "twin"')
     (folder / "twin.toml").write_text(text)
@@ -191,17 +193,7 @@ def test_data_sets_of_the_same_people_spend_one_budget(tmp_path: Path) -> None:
         assert reply.status_code == 402
         certificate = client.get(first["links"]["certificate"], token=token).json()
         assert certificate["dataset"].startswith("visits (")
-
-
-def test_the_budget_of_people_is_changed_by_a_curator_of_all_their_data_sets(
-    tmp_path: Path,
-) -> None:
-    folder = hosted_clinic(tmp_path)
-    text = (folder / "visits.toml").read_text().replace('name = "visits"', 'name = "twin"')
-    (folder / "twin.toml").write_text(text)
-    people = "".join(f'[datasets.{n}]\npeople = "patients"\n' for n in ("visits", "twin"))
-    (folder / "service.toml").write_text(f'latency = "1/20"\n{people}')
-    with running(folder) as client:
+        # and its budget is changed by a curator of all of them
         asked = client.token("analyst", "twin", "ada")
         assert released(client, client.token("analyst", "visits", "bob"))["state"] == "done"
         part, whole = client.token("curator", "visits"), client.token("curator")
@@ -279,7 +271,7 @@ BINDING: dict[str, tuple[list[tuple[str, str, str, int]], dict[str, int], str, l
 }
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", BINDING)
 def test_a_preview_tells_what_binds(tmp_path: Path, name: str) -> None:
     before, caps, left, limits = BINDING[name]

@@ -144,6 +144,7 @@ def test_a_preview_names_the_questions_that_follow_from_ones_own_releases(
             assert result["free"]["n"]["release"] == done["id"]
 
 
+@pytest.mark.full
 def test_what_cheapest_needs_is_planned_there_too(client: Client, ada: str, tmp_path: Path) -> None:
     with tc.open(hosted_clinic(tmp_path) / "visits.toml", ledger=tc.in_memory) as session:
         local = session.plan([session.sql(one["sql"]) for one in QUESTIONS[:2]])

@@ -20,6 +20,7 @@ from support.servers.left_out import if_installed, leave_out
 from support.servers.postgres_server import _free_port, _other_account
 from support.tables.column_questions import answers, in_duckdb
 from support.tables.parquet_writers import VALUES, random_table
+from support.threads import at_once
 from tables.engines.postgres.in_the_midst import (
     OPEN,
     SECRET,
@@ -240,11 +241,7 @@ def test_tables_and_ledgers_are_used_by_many_at_once_and_nothing_stays_set(poole
         except BaseException as error:
             failed.append(error)
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, range(4))
     assert not failed
     with open_ledger(pooled(ledger="a"), dataset="d") as ledger:
         assert (ledger.spent, ledger.verify_chain()) == (tc.epsilon("2/5"), 81)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import threading
 import time
@@ -10,6 +11,7 @@ from decimal import Decimal
 from types import SimpleNamespace
 from urllib.parse import quote
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,13 +24,16 @@ from tacit.accounting import open_ledger
 from tacit.errors import DataSourceError, LedgerError, UsageError
 from tacit.expressions.expression import col, literal, when
 from tacit.expressions.grid import Grid
+from tacit.expressions.timeline import Timeline
 from tacit.tables.engines.base import EngineMemoryError
 from tacit.tables.engines.postgres import check_server, failure_of, in_postgres
 from tacit.tables.open_source import open_source
 from tacit.tables.open_source import open_source as tls_open_source
+from tacit.tables.plan.query import Query
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.integer_query import IntegerQuery
 from tacit.tables.query.requests import Bins, Cells, Moments, People, Rows, Total
+from tacit.tables.streaming.periods import CountsOverTime, counts_of_periods
 
 psycopg = if_installed("psycopg")
 
@@ -175,7 +180,8 @@ TYPES = {
     "positive": ("integer", "7"),
     "amount": ("decimal", "7.25"),
     "timestamp": ("date", "'infinity'"),
-    "timestamptz": ("other", "'2020-01-01'"),
+    "timestamptz": ("date", "'2020-01-01'"),
+    "timetz": ("other", "'12:00+01'"),
     "time": ("other", "'12:00'"),
     "money": ("other", "12.5"),
     "interval": ("other", "'1 day'"),
@@ -279,6 +285,64 @@ def test_row_security_and_hostile_schemas_and_settings_change_nothing(postgres):
                         1 if isinstance(request, People) else query.unit.one
                     )
                     assert counts.tolist() == [1, 0, 0]
+    finally:
+        postgres.run(f"alter role {role} reset all")
+
+
+MOMENTS = [
+    *("2023-12-31 23:30:00-01", "2024-01-01 00:30:00+00", "2024-01-01 01:30:00+05:30", "epoch"),
+    *("infinity", "-infinity", "4714-11-24 00:00:00+00 BC", "294276-12-31 23:59:59.999999+00"),
+    "2024-06-01 12:00:00.25+00",
+]
+
+
+def test_times_with_a_zone_are_read_in_utc_whatever_is_set(postgres):
+    """Filters, parts, groups, people and counts over time, as DuckDB reads them."""
+    role = postgres.server.role("reader")
+    rows = ", ".join(f"('{moment}')" for moment in MOMENTS)
+    postgres.run(
+        "create domain seen as timestamptz",
+        "create table t (at timestamptz, own seen)",
+        f"insert into t select v::timestamptz, v::timestamptz from (values {rows}) as t(v)",
+        "insert into t values (null, null)",
+        f"grant select on t to {role}",
+        f"alter role {role} set timezone = 'America/New_York'",
+        f"alter role {role} set datestyle = 'German, DMY'",
+        f"alter role {role} set intervalstyle = 'sql_standard'",
+    )
+    at, first = col("at"), datetime.date(2024, 1, 1)
+    tests = [
+        *(at == first, at >= "2024-01-01", at < "1970-01-02", at.is_null(), at == col("own")),
+        *(at.dt.year() == 2024, at.dt.day() == 31, at.dt.month().is_null()),
+        at.dt.convert_time_zone("America/New_York").dt.hour() == 19,
+    ]
+    connection = duckdb.connect()
+    connection.execute("set timezone = 'Asia/Tokyo'; create table t (\"at\" timestamptz)")
+    for moment in MOMENTS[:6]:  # the others are beyond DuckDB's or, at the end, have a fraction
+        connection.execute(f"insert into t values ('{moment}')")
+    try:
+        with opened(postgres, "t") as source, open_source(connection, "t") as like:
+            assert source.columns == {"at": "date", "own": "date"}
+            counts = [
+                IntegerQuery(source, OneRowEach(), where=test).run([Rows()]).of(Rows())[0]
+                for test in tests
+            ]
+            assert counts == [2, 4, 2, 3, 7, 3, 1, 5, 3]
+            by = {"at": at}
+            keys = [first, datetime.date(2023, 12, 31), datetime.date(1970, 1, 1), None]
+            # of one moment there are two rows, and what is infinite is no one
+            for unit, rows in ((OneRowEach(), [2, 1, 1, 5]), (PersonUnit("at", 1), [1, 1, 1, 2])):
+                listed = IntegerQuery(source, unit, by=by, keys=keys).run([Rows()]).of(Rows())
+                assert (listed // unit.one).tolist() == rows
+            found = IntegerQuery(source, OneRowEach(), by=by).people_by_key()
+            assert found[(first,)] == 2
+            assert found[(None,)] == 5
+            for table, total in ((source, 2), (like, 2)):
+                line = Timeline.of(table.schema, "at", "2023-12-31T23:30:00", "1h", 2)
+                assert line.reads == "seconds"
+                step = CountsOverTime(**line.to_json(), branching=2, rows=1, norm="L1")
+                query = Query(table.schema, tc.one_row_each)
+                assert list(counts_of_periods(table, query, step, 0, 2)) == [0, total]
     finally:
         postgres.run(f"alter role {role} reset all")
 

@@ -15,6 +15,7 @@ from tacit.audit.attack_suite.system import (
     System,
     attempt,
     case,
+    cases,
     distinguished,
     falls,
     holds,
@@ -49,24 +50,22 @@ def _(system: System) -> CaseOutcome:
     )
 
 
-def _moved(name: str, key: str) -> None:
-    @case(
-        _PLAN,
-        name,
-        "does a row move the answers of a plan by more than one in each table?",
-        _MATRIX,
+@cases(
+    _PLAN,
+    "does a row move the answers of a plan by more than one in each table?",
+    _MATRIX,
+    {
+        "a row with a listed key": ("a",),
+        "a row with another key": ("z",),
+    },
+)
+def _(system: System, key: str) -> CaseOutcome:
+    return moved_at_most(
+        lambda: system.planned_counts(["a", "b", key], ["a", "b"], 1, epsilon=LARGE_EPSILON),
+        lambda: system.planned_counts(["a", "b"], ["a", "b"], 1, epsilon=LARGE_EPSILON),
+        2.0,
+        f"one row with the key {key!r}",
     )
-    def _(system: System) -> CaseOutcome:
-        return moved_at_most(
-            lambda: system.planned_counts(["a", "b", key], ["a", "b"], 1, epsilon=LARGE_EPSILON),
-            lambda: system.planned_counts(["a", "b"], ["a", "b"], 1, epsilon=LARGE_EPSILON),
-            2.0,
-            f"one row with the key {key!r}",
-        )
-
-
-_moved("a row with a listed key", "a")
-_moved("a row with another key", "z")
 
 
 _FREE = "answers that follow from others"
@@ -87,49 +86,50 @@ def _(system: System) -> CaseOutcome:
     return falls(f"{text} for {charged:g}") if fresh else holds(f"{text} for {charged:g}")
 
 
-def _undetermined(name: str, ask: str) -> None:
-    @case(_FREE, name, "is a number given at no charge that no release determines?", _AVERAGE)
-    def _(system: System) -> CaseOutcome:
-        _, derived, charged = system.derived(ask, ["a", "b", "b"], ["a", "b"], epsilon=0.5)
-        if derived is None or charged > 0:
-            return holds("nothing is given at no charge")
-        return falls(f"{derived:.6g} was answered for {charged:g}")
+@cases(
+    _FREE,
+    "is a number given at no charge that no release determines?",
+    _AVERAGE,
+    {
+        "a group that was not released": ("other group",),
+        "a part of a group": ("filter",),
+    },
+)
+def _(system: System, ask: str) -> CaseOutcome:
+    _, derived, charged = system.derived(ask, ["a", "b", "b"], ["a", "b"], epsilon=0.5)
+    if derived is None or charged > 0:
+        return holds("nothing is given at no charge")
+    return falls(f"{derived:.6g} was answered for {charged:g}")
 
 
-_undetermined("a group that was not released", "other group")
-_undetermined("a part of a group", "filter")
+@cases(
+    "keys of a person with many",
+    "is some key of one person shown more often than delta allows?",
+    "Desfontaines, Voss, Gipson, Mandayam, Differentially private partition selection (2022)",
+    {
+        "one key": (1, 0.1),
+        "four keys": (4, 0.1),
+        "sixteen keys": (16, 0.05),
+    },
+)
+def _(system: System, groups: int, delta: float) -> CaseOutcome:
+    own = [(7, f"k{number}") for number in range(groups)]
 
+    def release(rows: Sequence[tuple[int, str]]) -> Callable[[], Sequence[str]]:
+        return lambda: system.people_keys(rows, groups, epsilon=1.0, delta=delta)
 
-def _keys(name: str, groups: int, delta: float) -> None:
-    @case(
-        "keys of a person with many",
-        name,
-        "is some key of one person shown more often than delta allows?",
-        "Desfontaines, Voss, Gipson, Mandayam, Differentially private partition selection (2022)",
+    refused, error = attempt(release(own))
+    if error is not None:
+        return holds(f"refused: {type(error).__name__}")
+    del refused
+    return distinguished(
+        *(release(own), release([])),
+        lambda shown: any(key.startswith("k") for key in shown),
+        epsilon=1.0,
+        delta=delta,
+        what=f"a key of one person with {groups}",
+        runs=200,
     )
-    def _(system: System) -> CaseOutcome:
-        own = [(7, f"k{number}") for number in range(groups)]
-
-        def release(rows: Sequence[tuple[int, str]]) -> Callable[[], Sequence[str]]:
-            return lambda: system.people_keys(rows, groups, epsilon=1.0, delta=delta)
-
-        refused, error = attempt(release(own))
-        if error is not None:
-            return holds(f"refused: {type(error).__name__}")
-        del refused
-        return distinguished(
-            *(release(own), release([])),
-            lambda shown: any(key.startswith("k") for key in shown),
-            epsilon=1.0,
-            delta=delta,
-            what=f"a key of one person with {groups}",
-            runs=200,
-        )
-
-
-_keys("one key", 1, 0.1)
-_keys("four keys", 4, 0.1)
-_keys("sixteen keys", 16, 0.05)
 
 
 # Attacks on certificates: changed, and sealed again.
@@ -138,32 +138,30 @@ _keys("sixteen keys", 16, 0.05)
 _FORGED = "certificates resealed against their own page (found in a development state of Tacit)"
 
 
-def _forged(change: str) -> None:
-    @case(
-        "forged certificates",
-        change,
-        "does a changed certificate, with its seals made anew, still verify?",
-        _FORGED,
-    )
-    def _(system: System) -> CaseOutcome:
-        if not system.verifies(system.certificate()):
-            raise NotOfferedError("a certificate that verifies")
-        changed = system.forgeries()
-        if change not in changed:
-            raise NotOfferedError(f"a {change} in its certificates")
-        if system.verifies(changed[change]):
-            return falls(f"a certificate with a {change} verifies")
-        return holds(f"a certificate with a {change} is refused")
-
-
-for _change in (
-    "smaller epsilon",
-    "narrower bound",
-    "larger noise",
-    "other statistic",
-    "other unit",
-):
-    _forged(_change)
+@cases(
+    "forged certificates",
+    "does a changed certificate, with its seals made anew, still verify?",
+    _FORGED,
+    {
+        change: (change,)
+        for change in (
+            "smaller epsilon",
+            "narrower bound",
+            "larger noise",
+            "other statistic",
+            "other unit",
+        )
+    },
+)
+def _(system: System, change: str) -> CaseOutcome:
+    if not system.verifies(system.certificate()):
+        raise NotOfferedError("a certificate that verifies")
+    changed = system.forgeries()
+    if change not in changed:
+        raise NotOfferedError(f"a {change} in its certificates")
+    if system.verifies(changed[change]):
+        return falls(f"a certificate with a {change} verifies")
+    return holds(f"a certificate with a {change} is refused")
 
 
 # Attacks in the local model: repeated reports, impossible reports, items outside the domain.
@@ -172,109 +170,92 @@ for _change in (
 _SLACK = 1e-9
 
 
-def _ratio(form: str, epsilon: float) -> None:
-    @case(
-        "ratio of reports",
-        f"{form}, epsilon {epsilon:g}",
-        "is the ratio of the probabilities of a report within exp(epsilon)?",
-        "Cormode, Maddock, Maple, Frequency estimation under local DP (2021): loose constants",
-    )
-    def _(system: System) -> CaseOutcome:
-        losses = system.local(4, epsilon, form).losses()
-        text = f"the largest log ratio is {losses:.6g} at a claim of {epsilon:g}"
-        return holds(text) if losses <= epsilon * (1 + _SLACK) else falls(text)
+@cases(
+    "ratio of reports",
+    "is the ratio of the probabilities of a report within exp(epsilon)?",
+    "Cormode, Maddock, Maple, Frequency estimation under local DP (2021): loose constants",
+    {
+        f"{form}, epsilon {epsilon:g}": (form, epsilon)
+        for form, epsilon in (("direct", 1.0), ("unary", 1.0), ("binary", 1.0), ("direct", 0.1))
+    },
+)
+def _(system: System, form: str, epsilon: float) -> CaseOutcome:
+    losses = system.local(4, epsilon, form).losses()
+    text = f"the largest log ratio is {losses:.6g} at a claim of {epsilon:g}"
+    return holds(text) if losses <= epsilon * (1 + _SLACK) else falls(text)
 
 
-for _form in ("direct", "unary", "binary"):
-    _ratio(_form, 1.0)
-_ratio("direct", 0.1)
+@cases(
+    "reports that are not remembered",
+    "does a device that is asked again send fresh noise, which averages out?",
+    "Erlingsson, Pihur, Korolova, RAPPOR (2014); Tang et al. on a deployed client (2017)",
+    {f"{count} reports": (count,) for count in (20, 50, 200)},
+)
+def _(system: System, reports: int) -> CaseOutcome:
+    device = system.local(8, 1.0, "direct").device()
+    sent = {repr(device.report(3)) for _ in range(reports)}
+    text = f"{len(sent)} different reports of one answer in {reports}"
+    return holds(text) if len(sent) == 1 else falls(text)
 
 
-def _memo(name: str, reports: int) -> None:
-    @case(
-        "reports that are not remembered",
-        name,
-        "does a device that is asked again send fresh noise, which averages out?",
-        "Erlingsson, Pihur, Korolova, RAPPOR (2014); Tang et al. on a deployed client (2017)",
-    )
-    def _(system: System) -> CaseOutcome:
-        device = system.local(8, 1.0, "direct").device()
-        sent = {repr(device.report(3)) for _ in range(reports)}
-        text = f"{len(sent)} different reports of one answer in {reports}"
-        return holds(text) if len(sent) == 1 else falls(text)
+@cases(
+    "hostile reports",
+    "does the collector take a report that no honest device can send?",
+    "Cheu, Smith, Ullman, Manipulation attacks in local DP (2021)",
+    {f"impossible report {number + 1}": (number,) for number in range(4)},
+)
+def _(system: System, number: int) -> CaseOutcome:
+    mechanism = system.local(4, 1.0, "direct")
+    reports = mechanism.impossible()
+    report = reports[number % len(reports)]
+    accepted, error = attempt(lambda: mechanism.accepts(report))
+    if error is not None:
+        return falls(f"the report {report!r:.40} stopped the collector: {type(error).__name__}")
+    text = f"the report {report!r:.40}"
+    return falls(f"{text} is counted") if accepted else holds(f"{text} is refused")
 
 
-for _count in (20, 50, 200):
-    _memo(f"{_count} reports", _count)
-
-
-def _hostile(number: int) -> None:
-    @case(
-        "hostile reports",
-        f"impossible report {number + 1}",
-        "does the collector take a report that no honest device can send?",
-        "Cheu, Smith, Ullman, Manipulation attacks in local DP (2021)",
-    )
-    def _(system: System) -> CaseOutcome:
-        mechanism = system.local(4, 1.0, "direct")
-        reports = mechanism.impossible()
-        report = reports[number % len(reports)]
-        accepted, error = attempt(lambda: mechanism.accepts(report))
+@cases(
+    "items outside of the domain",
+    "does an item outside of the domain give a report that shows it?",
+    "Wang et al.; published local libraries whose reports of such items are impossible",
+    {
+        "above": (4,),
+        "negative": (-1,),
+        "missing": (None,),
+    },
+)
+def _(system: System, item: object) -> CaseOutcome:
+    mechanism = system.local(4, 1.0, "direct")
+    honest = {type(mechanism.report(0)) for _ in range(3)}
+    for _ in range(60):
+        report, error = attempt(lambda: mechanism.report(item))
         if error is not None:
-            return falls(f"the report {report!r:.40} stopped the collector: {type(error).__name__}")
-        text = f"the report {report!r:.40}"
-        return falls(f"{text} is counted") if accepted else holds(f"{text} is refused")
+            return holds(f"the item {item!r} is refused: {type(error).__name__}")
+        plain, failed = attempt(partial(mechanism.accepts, report))
+        if failed is not None or not plain or type(report) not in honest:
+            return falls(f"the item {item!r} gave the report {report!r:.40}, unlike all others")
+    return holds(f"60 reports of the item {item!r} are like any other")
 
 
-for _number in range(4):
-    _hostile(_number)
-
-
-def _outside(name: str, item: object) -> None:
-    @case(
-        "items outside of the domain",
-        name,
-        "does an item outside of the domain give a report that shows it?",
-        "Wang et al.; published local libraries whose reports of such items are impossible",
-    )
-    def _(system: System) -> CaseOutcome:
-        mechanism = system.local(4, 1.0, "direct")
-        honest = {type(mechanism.report(0)) for _ in range(3)}
-        for _ in range(60):
-            report, error = attempt(lambda: mechanism.report(item))
-            if error is not None:
-                return holds(f"the item {item!r} is refused: {type(error).__name__}")
-            plain, failed = attempt(partial(mechanism.accepts, report))
-            if failed is not None or not plain or type(report) not in honest:
-                return falls(f"the item {item!r} gave the report {report!r:.40}, unlike all others")
-        return holds(f"60 reports of the item {item!r} are like any other")
-
-
-_outside("above", 4)
-_outside("negative", -1)
-_outside("missing", None)
-
-
-def _share(name: str, hostile: int, limit: float) -> None:
-    @case(
-        "poisoned reports",
-        name,
-        "by how much do a few hostile devices move the estimate of an item?",
-        "Cao, Jia, Gong, Data poisoning attacks to local DP protocols (USENIX 2021)",
-    )
-    def _(system: System) -> CaseOutcome:
-        mechanism = system.local(2, 1.0, "binary")
-        honest = [mechanism.report(0) for _ in range(500)]
-        bad = [mechanism.report(1) for _ in range(hostile)]
-        before = mechanism.counts(honest)[1]
-        after = mechanism.counts([*honest, *bad])[1]
-        text = f"{hostile} hostile reports moved an estimate by {after - before:.4g}"
-        return holds(text) if after - before <= limit * hostile else falls(text)
-
-
-_share("1 of 500", 1, 2.2)
-_share("10 of 510", 10, 2.2)
-_share("50 of 550", 50, 2.2)
+@cases(
+    "poisoned reports",
+    "by how much do a few hostile devices move the estimate of an item?",
+    "Cao, Jia, Gong, Data poisoning attacks to local DP protocols (USENIX 2021)",
+    {
+        "1 of 500": (1, 2.2),
+        "10 of 510": (10, 2.2),
+        "50 of 550": (50, 2.2),
+    },
+)
+def _(system: System, hostile: int, limit: float) -> CaseOutcome:
+    mechanism = system.local(2, 1.0, "binary")
+    honest = [mechanism.report(0) for _ in range(500)]
+    bad = [mechanism.report(1) for _ in range(hostile)]
+    before = mechanism.counts(honest)[1]
+    after = mechanism.counts([*honest, *bad])[1]
+    text = f"{hostile} hostile reports moved an estimate by {after - before:.4g}"
+    return holds(text) if after - before <= limit * hostile else falls(text)
 
 
 # Attacks on proofs: numbers that a system claims, next to the truth.
@@ -347,17 +328,13 @@ for _claims_count, _epsilon, _delta in ((7, 1.0, 0.0), (20, 0.1, 1e-9)):
     )
 
 
-def _amplified(rate: float, epsilon: float, uses: int) -> float:
-    """Return the loss of a Poisson sample that several answers use: their losses add up in it."""
-    return math.log1p(rate * math.expm1(uses * epsilon))
-
-
 for _rate in (0.01, 0.1, 0.5):
     _claim(
         *("a sample used twice", f"rate {_rate:g}"),
         "is amplification by sampling claimed for each of two answers on one sample?",
         "Balle, Barthe, Gaboardi, Privacy amplification by subsampling (2018)",
-        lambda r=_rate: _amplified(r, 1.0, 2),  # type: ignore[misc]
+        # the losses of both answers, 1 each, add up in the sample
+        lambda r=_rate: math.log1p(r * math.expm1(2.0)),  # type: ignore[misc]
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tacit.audit.attack_suite.system import (
@@ -12,6 +12,7 @@ from tacit.audit.attack_suite.system import (
     System,
     attempt,
     case,
+    cases,
     compared,
     distinguished,
     falls,
@@ -25,20 +26,25 @@ from tacit.audit.attack_suite.system import (
 
 __all__: list[str] = []
 
+_FALSE_ALARM = 1e-5
 _MIRONOV = "Mironov, On significance of the least significant bits (CCS 2012)"
 _CASACUBERTA = "Casacuberta, Shoemate, Vadhan, Wagaman, Widespread underestimation of sensitivity"
 _HANEY = "Haney et al., Precision-based attacks on differentially private data (2022)"
 
 
-def _finer_than_doubles_near_one(value: Any) -> bool:
-    """True if a small number is no multiple of 2^-53: a sum with 1 cannot be one."""
-    scaled = abs(float(value)) * 2.0**53
-    return abs(float(value)) < 0.5 and scaled != math.floor(scaled)
+def _finer_near_zero(bits: int) -> Callable[[Any], bool]:
+    """Return whether a small number is no multiple of 2^-bits, as a rounded sum with 1 must be."""
+
+    def finer(value: Any) -> bool:
+        scaled = abs(float(value)) * 2.0**bits
+        return abs(float(value)) < 0.5 and scaled != math.floor(scaled)
+
+    return finer
 
 
-def _float_gaps(kind: str) -> None:
+def _float_gaps(attack: str, kind: str, bits: int) -> None:
     @case(
-        "float gaps",
+        attack,
         kind,
         "do the low bits of an answer tell the number before the noise?",
         _MIRONOV if kind != "gaussian noise" else _HANEY,
@@ -52,15 +58,37 @@ def _float_gaps(kind: str) -> None:
         return rarely_shown(
             lambda: release(0.0),
             lambda: release(1.0),
-            _finer_than_doubles_near_one,
+            _finer_near_zero(bits),
             epsilon=1.0,
-            what="an answer near 0 that is no multiple of 2^-53",
+            what=f"an answer near 0 that is no multiple of 2^-{bits}",
             runs=4800,
         )
 
 
 for _kind in ("sum", "mean", "laplace noise", "gaussian noise"):
-    _float_gaps(_kind)
+    _float_gaps("float gaps", _kind, 53)
+for _kind in ("sum", "laplace noise", "gaussian noise"):
+    _float_gaps("gaps of single precision", _kind, 24)
+
+
+def _rate(rate: float, rows: int) -> None:
+    @case(
+        "sampling rates",
+        f"rate {rate:g}",
+        "does Poisson sampling select each row with the claimed probability?",
+        "uniform numbers of 24 bits that are compared with a rate (seen in training libraries)",
+    )
+    def _(system: System) -> CaseOutcome:
+        selected = system.selected(rate, rows)
+        # P(X >= k) <= e^-m (e m / k)^k for a binomial X of mean m, by Chernoff's bound.
+        mean = rate * rows
+        log_tail = selected - mean + selected * math.log(mean / selected) if selected > mean else 0
+        described = f"{selected} of {rows:,} rows, where {mean:.3g} are expected"
+        return falls(described) if log_tail < math.log(_FALSE_ALARM) else holds(described)
+
+
+for _share in (1e-8, 1e-9, 1e-10):
+    _rate(_share, 400_000_000)
 
 
 def _moved(
@@ -81,125 +109,106 @@ def _moved(
     )
 
 
-def _order(name: str, rows: Sequence[float], bound: float) -> None:
-    @case(
-        "order of summation",
-        name,
-        "does the order of the rows, which no analyst may learn, change a sum?",
-        _CASACUBERTA,
+@cases(
+    "order of summation",
+    "does the order of the rows, which no analyst may learn, change a sum?",
+    _CASACUBERTA,
+    {
+        "large first": ([2.0**53, *[1.0] * 64], 2.0**53),
+        "cancelling": ([2.0**60, -(2.0**60), *[1.0] * 64], 2.0**60),
+        "small ones in blocks": ([*[1.0] * 200, 2.0**54, *[1.0] * 3], 2.0**54),
+    },
+)
+def _(system: System, rows: Sequence[float], bound: float) -> CaseOutcome:
+    moved = _moved(system, rows, rows[::-1], bound, "turning the order round")
+    if isinstance(moved, CaseOutcome):
+        return moved
+    text = f"the same rows in another order moved the sum by {moved:.6g}"
+    return holds(text) if moved < 0.5 else falls(f"{text}; it may not move at all")
+
+
+@cases(
+    "overflow",
+    "does a sum that is too wide for its type wrap around or become infinite?",
+    _CASACUBERTA,
+    {
+        "64 bits": ([2**62, 2**62], 2**62),
+        "32 bits": ([1_000_000] * 2148, 1_000_000),
+        "doubles": ([1.0e308, 1.0e308], 1.0e308),
+        "squares": ([3_100_000_007, 0, 3_100_000_007], 3_100_000_007, "variance"),
+    },
+)
+def _(system: System, rows: Sequence[Any], bound: float, kind: str = "sum") -> CaseOutcome:
+    fewer = rows[:-1]
+    allowed = bound if kind == "sum" else bound * bound / 4  # no variance is above that
+    return moved_at_most(
+        lambda: system.statistic(kind, rows, bounds=(0, bound), epsilon=LARGE_EPSILON),
+        lambda: system.statistic(kind, fewer, bounds=(0, bound), epsilon=LARGE_EPSILON),
+        allowed,
+        "one more row",
     )
-    def _(system: System) -> CaseOutcome:
-        moved = _moved(system, rows, rows[::-1], bound, "turning the order round")
-        if isinstance(moved, CaseOutcome):
-            return moved
-        text = f"the same rows in another order moved the sum by {moved:.6g}"
-        return holds(text) if moved < 0.5 else falls(f"{text}; it may not move at all")
 
 
-_order("large first", [2.0**53, *[1.0] * 64], 2.0**53)
-_order("cancelling", [2.0**60, -(2.0**60), *[1.0] * 64], 2.0**60)
-_order("small ones in blocks", [*[1.0] * 200, 2.0**54, *[1.0] * 3], 2.0**54)
-
-
-def _overflow(name: str, rows: Sequence[Any], bound: float, kind: str = "sum") -> None:
-    @case(
-        "overflow",
-        name,
-        "does a sum that is too wide for its type wrap around or become infinite?",
-        _CASACUBERTA,
-    )
-    def _(system: System) -> CaseOutcome:
-        fewer = rows[:-1]
-        allowed = bound if kind == "sum" else bound * bound / 4  # no variance is above that
-        return moved_at_most(
-            lambda: system.statistic(kind, rows, bounds=(0, bound), epsilon=LARGE_EPSILON),
-            lambda: system.statistic(kind, fewer, bounds=(0, bound), epsilon=LARGE_EPSILON),
-            allowed,
-            "one more row",
-        )
-
-
-_overflow("64 bits", [2**62, 2**62], 2**62)
-_overflow("32 bits", [1_000_000] * 2148, 1_000_000)
-_overflow("doubles", [1.0e308, 1.0e308], 1.0e308)
-_overflow("squares", [3_100_000_007, 0, 3_100_000_007], 3_100_000_007, "variance")
-
-
-def _rounding(name: str, rows: Sequence[float], bound: float) -> None:
-    @case(
-        "rounding that repeats",
-        name,
-        "does a large row make the others round, so that it moves a sum by more than itself?",
-        _CASACUBERTA,
-    )
-    def _(system: System) -> CaseOutcome:
-        moved = _moved(system, rows, rows[1:], bound, "the large row")
-        if isinstance(moved, CaseOutcome):
-            return moved
-        more = moved - bound
-        stated = system.sum_sensitivity(rows, (-bound, bound)) - bound
-        text = f"the large row moved the sum by {more:.6g} more than its bound of {bound:.6g}"
-        text += f", where {stated:.6g} more is stated" if stated > 0 else ""
-        return holds(text) if more <= stated + _LAST_DIGITS else falls(text)
+@cases(
+    "rounding that repeats",
+    "does a large row make the others round, so that it moves a sum by more than itself?",
+    _CASACUBERTA,
+    {
+        "up": ([2.0**53 - 1.0, *[1.0 + 2.0**-20] * 1000], 2.0**53),
+        "down": ([-(2.0**53), *[0.5 - 2.0**-20] * 1000], 2.0**53),
+        "single precision": ([2.0**24, *[1.0 + 2.0**-10] * 400_000], 2.0**24),
+    },
+)
+def _(system: System, rows: Sequence[float], bound: float) -> CaseOutcome:
+    moved = _moved(system, rows, rows[1:], bound, "the large row")
+    if isinstance(moved, CaseOutcome):
+        return moved
+    more = moved - bound
+    stated = system.sum_sensitivity(rows, (-bound, bound)) - bound
+    text = f"the large row moved the sum by {more:.6g} more than its bound of {bound:.6g}"
+    text += f", where {stated:.6g} more is stated" if stated > 0 else ""
+    return holds(text) if more <= stated + _LAST_DIGITS else falls(text)
 
 
 _LAST_DIGITS = 4.0  # more than the doubles next to 2^53 are apart, twice
 
-_rounding("up", [2.0**53 - 1.0, *[1.0 + 2.0**-20] * 1000], 2.0**53)
-_rounding("down", [-(2.0**53), *[0.5 - 2.0**-20] * 1000], 2.0**53)
-_rounding("single precision", [2.0**24, *[1.0 + 2.0**-10] * 400_000], 2.0**24)
 
-
-def _left_out(kind: str) -> None:
-    @case(
-        "rows left out in silence",
-        kind,
-        "are all rows of a large table read?",
-        "an open report on a sum of unknown size that reads 2^20 rows",
+@cases(
+    "rows left out in silence",
+    "are all rows of a large table read?",
+    "an open report on a sum of unknown size that reads 2^20 rows",
+    {kind: (kind,) for kind in ("count", "sum", "histogram")},
+)
+def _(system: System, kind: str) -> CaseOutcome:
+    size = 2**20 + 4096
+    edges = [0.0, 2.0] if kind == "histogram" else None
+    rows = [1.0] * size
+    answer, error = attempt(
+        lambda: system.statistic(kind, rows, bounds=(0.0, 2.0), edges=edges, epsilon=LARGE_EPSILON)
     )
-    def _(system: System) -> CaseOutcome:
-        size = 2**20 + 4096
-        edges = [0.0, 2.0] if kind == "histogram" else None
-        rows = [1.0] * size
-        answer, error = attempt(
-            lambda: system.statistic(
-                kind, rows, bounds=(0.0, 2.0), edges=edges, epsilon=LARGE_EPSILON
-            )
-        )
-        if error is not None:
-            return holds(f"refused: {type(error).__name__}")
-        total = answer[0] if isinstance(answer, (list, tuple)) else answer
-        text = f"{size:,} ones gave {float(total):,.0f}"
-        return holds(text) if abs(float(total) - size) < 64 else falls(text)
+    if error is not None:
+        return holds(f"refused: {type(error).__name__}")
+    total = answer[0] if isinstance(answer, (list, tuple)) else answer
+    text = f"{size:,} ones gave {float(total):,.0f}"
+    return holds(text) if abs(float(total) - size) < 64 else falls(text)
 
 
-for _kind in ("count", "sum", "histogram"):
-    _left_out(_kind)
-
-
-def _cut_noise(kind: str) -> None:
-    @case(
-        "noise cut to whole numbers",
-        kind,
-        "is the noise of a count cut towards zero, which biases every answer?",
-        "a cut of Laplace noise to an integer, seen in a published SQL library",
-    )
-    def _(system: System) -> CaseOutcome:
-        runs = 150
-        edges = [0.0, 2.0] if kind == "histogram" else None
-        total = 0.0
-        for _ in range(runs):
-            answer = system.statistic(
-                kind, [1.0] * 1000, bounds=(0.0, 1.0), edges=edges, epsilon=1.0
-            )
-            total += float(answer[0] if isinstance(answer, (list, tuple)) else answer) - 1000
-        bias, error = total / runs, math.sqrt(2 / runs)
-        text = f"the mean error of {runs} answers is {bias:.3f}, with standard error {error:.3f}"
-        return falls(text) if abs(bias) > 5.5 * error else holds(text)
-
-
-for _kind in ("count", "sum", "histogram"):
-    _cut_noise(_kind)
+@cases(
+    "noise cut to whole numbers",
+    "is the noise of a count cut towards zero, which biases every answer?",
+    "a cut of Laplace noise to an integer, seen in a published SQL library",
+    {kind: (kind,) for kind in ("count", "sum", "histogram")},
+)
+def _(system: System, kind: str) -> CaseOutcome:
+    runs = 150
+    edges = [0.0, 2.0] if kind == "histogram" else None
+    total = 0.0
+    for _ in range(runs):
+        answer = system.statistic(kind, [1.0] * 1000, bounds=(0.0, 1.0), edges=edges, epsilon=1.0)
+        total += float(answer[0] if isinstance(answer, (list, tuple)) else answer) - 1000
+    bias, error = total / runs, math.sqrt(2 / runs)
+    text = f"the mean error of {runs} answers is {bias:.3f}, with standard error {error:.3f}"
+    return falls(text) if abs(bias) > 5.5 * error else holds(text)
 
 
 # Attacks by values that are no ordinary numbers: NaN, infinities, nulls, edges, zeros.
@@ -262,31 +271,29 @@ for _hostile_values_kind in ("sum", "mean", "variance"):
     )
 
 
-def _edge(name: str, value: float) -> None:
-    @case(
-        "edges of bins",
-        name,
-        "is each row counted in one bin at most?",
-        "dp-recorder (PETS 2026): a row in two partitions",
-    )
-    def _(system: System) -> CaseOutcome:
-        def release(rows: Sequence[float]) -> Any:
-            return system.statistic(
-                "histogram", rows, edges=_EDGES, bounds=(0.0, 10.0), epsilon=LARGE_EPSILON
-            )
-
-        return moved_at_most(
-            lambda: release([*_PLAIN, value]),
-            lambda: release(_PLAIN),
-            1.0,
-            f"one row at {value:g}",
+@cases(
+    "edges of bins",
+    "is each row counted in one bin at most?",
+    "dp-recorder (PETS 2026): a row in two partitions",
+    {
+        "inner edge": (5.0,),
+        "last edge": (10.0,),
+        "above the last edge": (11.0,),
+        "negative zero": (-0.0,),
+    },
+)
+def _(system: System, value: float) -> CaseOutcome:
+    def release(rows: Sequence[float]) -> Any:
+        return system.statistic(
+            "histogram", rows, edges=_EDGES, bounds=(0.0, 10.0), epsilon=LARGE_EPSILON
         )
 
-
-_edge("inner edge", 5.0)
-_edge("last edge", 10.0)
-_edge("above the last edge", 11.0)
-_edge("negative zero", -0.0)
+    return moved_at_most(
+        lambda: release([*_PLAIN, value]),
+        lambda: release(_PLAIN),
+        1.0,
+        f"one row at {value:g}",
+    )
 
 
 # Attacks that read the domain off the rows: bounds, keys, types, and equality of texts.
@@ -297,152 +304,135 @@ _FAR = 1e20
 _RECORDER = "dp-recorder (PETS 2026): data-dependent control flow"
 
 
-def _bounds(kind: str) -> None:
-    @case(
-        "bounds from the rows",
-        kind,
-        "what if the analyst names no bounds?",
-        f"{_STADLER}; a default of a published library",
+@cases(
+    "bounds from the rows",
+    "what if the analyst names no bounds?",
+    f"{_STADLER}; a default of a published library",
+    {kind: (kind,) for kind in ("sum", "mean", "median", "variance", "histogram")},
+)
+def _(system: System, kind: str) -> CaseOutcome:
+    answer, error = attempt(
+        lambda: system.statistic(kind, [1.0, 2.0, 3.0, 1e6], bounds=None, epsilon=1.0)
     )
-    def _(system: System) -> CaseOutcome:
-        answer, error = attempt(
-            lambda: system.statistic(kind, [1.0, 2.0, 3.0, 1e6], bounds=None, epsilon=1.0)
+    if error is not None:
+        return holds(f"refused without public bounds: {type(error).__name__}")
+    size = max(abs(float(x)) for x in (answer if isinstance(answer, list) else [answer]))
+    if size > _FAR:
+        return holds(f"answered {size:.3g}, far beyond what bounds from the rows would give")
+    return falls(f"answered {answer!r:.40} without bounds: they were taken from the rows")
+
+
+@cases(
+    "keys from the rows",
+    "does a group of few people show by its key alone?",
+    "Korolova et al., Releasing search queries and clicks privately (2009)",
+    {
+        "one person at delta 0": (1, 0.0),
+        "twenty people at delta 0": (20, 0.0),
+        "one person at delta 1/1000": (1, 0.001),
+    },
+)
+def _(system: System, people: int, delta: float) -> CaseOutcome:
+    common = ["a"] * 300
+    shown, error = attempt(
+        lambda: (
+            system.group_counts([*common, *["rare"] * people], None, epsilon=1.0)
+            if delta == 0
+            else None
         )
+    )
+    if delta == 0:
         if error is not None:
-            return holds(f"refused without public bounds: {type(error).__name__}")
-        size = max(abs(float(x)) for x in (answer if isinstance(answer, list) else [answer]))
-        if size > _FAR:
-            return holds(f"answered {size:.3g}, far beyond what bounds from the rows would give")
-        return falls(f"answered {answer!r:.40} without bounds: they were taken from the rows")
-
-
-for _domain_kind in ("sum", "mean", "median", "variance", "histogram"):
-    _bounds(_domain_kind)
-
-
-def _rare(name: str, people: int, delta: float) -> None:
-    @case(
-        "keys from the rows",
-        name,
-        "does a group of few people show by its key alone?",
-        "Korolova et al., Releasing search queries and clicks privately (2009)",
+            return holds(f"refused without public keys at delta 0: {type(error).__name__}")
+        text = f"keys shown at delta 0: {', '.join(sorted(map(str, shown)))}"
+        return falls(text) if "rare" in shown else holds(text)
+    return distinguished(
+        lambda: system.group_counts([*common, *["rare"] * people], None, epsilon=1.0, delta=delta),
+        lambda: system.group_counts(common, None, epsilon=1.0, delta=delta),
+        lambda answer: "rare" in answer,
+        epsilon=1.0,
+        delta=delta * people,
+        what=f"the key of {people} of 301 people",
+        runs=200,
     )
-    def _(system: System) -> CaseOutcome:
-        common = ["a"] * 300
-        shown, error = attempt(
-            lambda: (
-                system.group_counts([*common, *["rare"] * people], None, epsilon=1.0)
-                if delta == 0
-                else None
-            )
-        )
-        if delta == 0:
-            if error is not None:
-                return holds(f"refused without public keys at delta 0: {type(error).__name__}")
-            text = f"keys shown at delta 0: {', '.join(sorted(map(str, shown)))}"
-            return falls(text) if "rare" in shown else holds(text)
-        return distinguished(
-            lambda: system.group_counts(
-                [*common, *["rare"] * people], None, epsilon=1.0, delta=delta
-            ),
-            lambda: system.group_counts(common, None, epsilon=1.0, delta=delta),
-            lambda answer: "rare" in answer,
-            epsilon=1.0,
-            delta=delta * people,
-            what=f"the key of {people} of 301 people",
-            runs=200,
-        )
 
 
-_rare("one person at delta 0", 1, 0.0)
-_rare("twenty people at delta 0", 20, 0.0)
-_rare("one person at delta 1/1000", 1, 0.001)
-
-
-def _threshold(name: str, delta: float, epsilon: float) -> None:
-    @case(
-        "threshold of keys",
-        name,
-        "does a key of one person appear more often than delta allows?",
-        "an open report on a threshold that claims 0.0049 and has 0.013; Desfontaines (2020)",
+@cases(
+    "threshold of keys",
+    "does a key of one person appear more often than delta allows?",
+    "an open report on a threshold that claims 0.0049 and has 0.013; Desfontaines (2020)",
+    {
+        "delta 1/10": (0.1, 1.0),
+        "delta 1/20 at epsilon 2": (0.05, 2.0),
+        "delta 1/5 at epsilon 1/2": (0.2, 0.5),
+    },
+)
+def _(system: System, delta: float, epsilon: float) -> CaseOutcome:
+    return distinguished(
+        lambda: system.group_counts(["only"], None, epsilon=epsilon, delta=delta),
+        lambda: system.group_counts([], None, epsilon=epsilon, delta=delta),
+        lambda answer: "only" in answer,
+        epsilon=epsilon,
+        delta=delta,
+        what="the only key of one person",
+        runs=300,
     )
-    def _(system: System) -> CaseOutcome:
-        return distinguished(
-            lambda: system.group_counts(["only"], None, epsilon=epsilon, delta=delta),
-            lambda: system.group_counts([], None, epsilon=epsilon, delta=delta),
-            lambda answer: "only" in answer,
-            epsilon=epsilon,
-            delta=delta,
-            what="the only key of one person",
-            runs=300,
-        )
 
 
-_threshold("delta 1/10", 0.1, 1.0)
-_threshold("delta 1/20 at epsilon 2", 0.05, 2.0)
-_threshold("delta 1/5 at epsilon 1/2", 0.2, 0.5)
+@cases(
+    "public keys",
+    "are exactly the public keys shown, whatever the rows have?",
+    "Stadler et al. (2022); dp-recorder (PETS 2026)",
+    {
+        "a key without rows": (["a", "b", "absent"],),
+        "a row without key": (["a", "b"],),
+        "no key has rows": (["x", "y"],),
+    },
+)
+def _(system: System, public: Sequence[Any]) -> CaseOutcome:
+    difference = system.group_counts(["a", "b", "odd"], public, epsilon=1.0)
+    text = f"asked for {len(public)} keys and shown {sorted(map(str, difference))}"
+    return holds(text) if set(difference) == set(public) else falls(text)
 
 
-def _public(name: str, public: Sequence[Any]) -> None:
-    @case(
-        "public keys",
-        name,
-        "are exactly the public keys shown, whatever the rows have?",
-        "Stadler et al. (2022); dp-recorder (PETS 2026)",
+@cases(
+    "equality of texts",
+    "does one row count under two keys that look alike?",
+    "collations of PostgreSQL and DuckDB",
+    {
+        "case of letters": ("ada", "ADA"),
+        "a blank behind": ("ada", "ada "),
+        "composed letters": ("\u00e9", "e\u0301"),
+    },
+)
+def _(system: System, one: str, other: str) -> CaseOutcome:
+    return moved_at_most(
+        lambda: system.group_counts([one] * 3, [one, other], epsilon=LARGE_EPSILON),
+        lambda: system.group_counts([one] * 2, [one, other], epsilon=LARGE_EPSILON),
+        1.0,
+        "one more row",
     )
-    def _(system: System) -> CaseOutcome:
-        difference = system.group_counts(["a", "b", "odd"], public, epsilon=1.0)
-        text = f"asked for {len(public)} keys and shown {sorted(map(str, difference))}"
-        return holds(text) if set(difference) == set(public) else falls(text)
-
-
-_public("a key without rows", ["a", "b", "absent"])
-_public("a row without key", ["a", "b"])
-_public("no key has rows", ["x", "y"])
-
-
-def _equal(name: str, one: str, other: str) -> None:
-    @case(
-        "equality of texts",
-        name,
-        "does one row count under two keys that look alike?",
-        "collations of PostgreSQL and DuckDB",
-    )
-    def _(system: System) -> CaseOutcome:
-        return moved_at_most(
-            lambda: system.group_counts([one] * 3, [one, other], epsilon=LARGE_EPSILON),
-            lambda: system.group_counts([one] * 2, [one, other], epsilon=LARGE_EPSILON),
-            1.0,
-            "one more row",
-        )
-
-
-_equal("case of letters", "ada", "ADA")
-_equal("a blank behind", "ada", "ada ")
-_equal("composed letters", "\u00e9", "e\u0301")
 
 
 _LINES = "x,y\n" + "".join(f"{i % 10},2024-01-{i % 12 + 1:02d}\n" for i in range(60))
 
 
-def _sniffing(name: str, line: str, allowed: float) -> None:
-    @case(
-        "a file read by its rows",
-        name,
-        "does one odd line change how the other lines are read?",
-        _RECORDER,
+@cases(
+    "a file read by its rows",
+    "does one odd line change how the other lines are read?",
+    _RECORDER,
+    {
+        "text among numbers": ("many,2024-01-01\n", 10.0),
+        "another date format": ("5,31/12/2024\n", 10.0),
+        "a comment": ("#5,2024-01-01\n", 10.0),
+        "an open quote": ('"5,2024-01-01\n', 10.0),
+        "too many cells": ("5,2024-01-01,7,7\n", 10.0),
+    },
+)
+def _(system: System, line: str, allowed: float) -> CaseOutcome:
+    return moved_at_most(
+        lambda: system.read_sum(_LINES + line, "x", "integer", (0, 10), epsilon=LARGE_EPSILON),
+        lambda: system.read_sum(_LINES, "x", "integer", (0, 10), epsilon=LARGE_EPSILON),
+        allowed,
+        f"the line {line.strip()!r}",
     )
-    def _(system: System) -> CaseOutcome:
-        return moved_at_most(
-            lambda: system.read_sum(_LINES + line, "x", "integer", (0, 10), epsilon=LARGE_EPSILON),
-            lambda: system.read_sum(_LINES, "x", "integer", (0, 10), epsilon=LARGE_EPSILON),
-            allowed,
-            f"the line {line.strip()!r}",
-        )
-
-
-_sniffing("text among numbers", "many,2024-01-01\n", 10.0)
-_sniffing("another date format", "5,31/12/2024\n", 10.0)
-_sniffing("a comment", "#5,2024-01-01\n", 10.0)
-_sniffing("an open quote", '"5,2024-01-01\n', 10.0)
-_sniffing("too many cells", "5,2024-01-01,7,7\n", 10.0)

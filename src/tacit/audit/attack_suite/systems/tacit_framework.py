@@ -35,6 +35,7 @@ from tacit.mechanisms import (
     RandomizedResponse,
     poisson_sample,
 )
+from tacit.noise import bernoulli
 from tacit.statistics import Values, sensitivity
 from tacit.transformations import Count, CountByCategory, TreeCounts
 
@@ -49,13 +50,16 @@ class TacitFramework(TacitSystem):
     name = "tacit-framework"
 
     def noise(self, kind: str, value: float, scale: float) -> float:
-        """Add noise to a number that is put on a public grid."""
         make: Any = {"laplace": Laplace, "gaussian": Gaussian}[kind]
         released: Any = (_NUMBER >> make(scale, grid=_GRID))(value)
         return float(released)
 
+    def selected(self, rate: float, rows: int) -> int:
+        # The draw of `poisson_sample`, in blocks: a table of so many rows would not fit.
+        chance, block = Fraction(str(rate)), min(rows, 10_000_000)
+        return sum(int(bernoulli(chance, block).sum()) for _ in range(rows // block))
+
     def noise_costs(self, count: int) -> Sequence[tuple[float, float]]:
-        """Time single releases, in nanoseconds of this thread."""
         chain = _NUMBER >> Laplace(1000, grid=_GRID)
         costs = []
         for _ in range(count):
@@ -65,17 +69,14 @@ class TacitFramework(TacitSystem):
         return costs
 
     def seeded(self, seed: int) -> Sequence[float]:
-        """Seed Python's and numpy's generators, and release."""
         seed_everything(seed)
         return [self.noise("laplace", 0.0, 1000.0) for _ in range(4)]
 
     def forked(self) -> tuple[Sequence[float], Sequence[float]]:
-        """Release in two forked processes."""
         self.noise("laplace", 0.0, 1000.0)
         return forked_numbers(lambda: [self.noise("laplace", 0.0, 1000.0) for _ in range(4)])
 
     def claim(self, name: str) -> float:
-        """Return what a map or a sensitivity says."""
         attack, _, what = name.partition(": ")
         if attack not in _CLAIMS:
             raise NotOfferedError(f"a claim about {attack}")

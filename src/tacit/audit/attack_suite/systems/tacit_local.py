@@ -35,29 +35,23 @@ class TacitQuestion(LocalMechanism):
             self.oracle = kind(range(size), epsilon=epsilon)
 
     def report(self, item: Any) -> Any:
-        """Return the report of one person."""
         return self.oracle.perturb(item)
 
     def losses(self) -> float:
-        """Return the logarithm of the exact ratio of probabilities."""
         return float(self.oracle.epsilon)
 
     def accepts(self, report: Any) -> bool:
-        """Return whether a collector counts it."""
         return Collector(self.oracle).add([report]) == 1
 
     def impossible(self) -> Sequence[Any]:
-        """Return numbers out of range, and what is no number."""
         return [self.size, -1, 2**40, "x", 0.5]
 
     def counts(self, reports: Sequence[Any]) -> Sequence[float]:
-        """Return the estimated counts; of one bit, those of no and yes."""
         estimates = np.ravel(self.oracle.estimate(np.array(reports)).counts)
         counts = [float(x) for x in estimates]
         return counts if len(counts) > 1 else [len(reports) - counts[0], counts[0]]
 
     def device(self) -> Any:
-        """Return a device with a budget for one answer."""
         return _Phone(self.oracle)
 
 
@@ -76,23 +70,19 @@ class TacitLocal(TacitSystem):
     name = "tacit-local"
 
     def local(self, size: int, epsilon: float, form: str) -> LocalMechanism:
-        """Return a question."""
         return TacitQuestion(size, epsilon, form)
 
     def seeded(self, seed: int) -> Sequence[float]:
-        """Seed Python's and numpy's generators, and draw reports."""
         seed_everything(seed)
         question = TacitQuestion(1000, 0.1, "direct")
         return [float(question.report(3)) for _ in range(12)]
 
     def forked(self) -> tuple[Sequence[float], Sequence[float]]:
-        """Draw reports in two forked processes."""
         question = TacitQuestion(1000, 0.1, "direct")
         question.report(3)
         return forked_numbers(lambda: [float(question.report(3)) for _ in range(12)])
 
     def noise_costs(self, count: int) -> Sequence[tuple[float, float]]:
-        """Time single reports; the size of the noise is whether the report is the answer."""
         question = TacitQuestion(1000, 6.0, "direct")
         costs = []
         for _ in range(count):

@@ -44,7 +44,6 @@ class TacitPostgres(TacitSession):
         self._accounts: deque[contextlib.ExitStack] = deque()
 
     def refuse_unready(self) -> None:
-        """Raise if no database is named."""
         if not os.environ.get(ADDRESS):
             raise NotReadyError(
                 f"no database: {ADDRESS} names one in which tables may be made and dropped, "
@@ -53,7 +52,6 @@ class TacitPostgres(TacitSession):
 
     @contextlib.contextmanager
     def session(self, columns: Mapping[str, Column], each: Any, budget: Any) -> Iterator[Any]:
-        """Return a session on a table that is dropped at its end."""
         with (
             _table(columns) as name,
             Session(os.environ[ADDRESS], each, budget, in_memory, table=name) as session,
@@ -65,7 +63,6 @@ class TacitPostgres(TacitSession):
     read_sum = System.read_sum  # a database has no files
 
     def changing_source(self, rows_each: int, *, epsilon: float) -> float:
-        """Sum over a view in which one person has about half of a thousand rows."""
         name, each = _fresh(), unit("person", rows=rows_each, groups=1)
         _run(
             f"create view {name} as select 7::bigint as person, 1.0::double precision as x "
@@ -80,14 +77,12 @@ class TacitPostgres(TacitSession):
             _run(f"drop view {name}")
 
     def account(self, budget: float) -> SystemBudget:
-        """Return a session with its ledger in the database too."""
         self._end(_OPEN - 1)  # a server has this many connections, and one case one account
         until = contextlib.ExitStack()
         self._accounts.append(until)
         return _PostgresAccount.fresh(budget, until)
 
     def close(self) -> None:
-        """Drop what was made."""
         self._end(0)
 
     def _end(self, left: int) -> None:
@@ -113,23 +108,18 @@ class _PostgresAccount(SystemBudget):
         return cls(name, epsilon_budget(repr(budget)), until)
 
     def ask(self, epsilon: float, label: str) -> float:
-        """Release a sum whose bounds may stand in the label, else a count."""
         return TacitAccount.ask_session(self._session, epsilon, label)
 
     def spent(self) -> float:
-        """Return what the ledger says."""
         return float(self._session.spent.amount)
 
     def again(self) -> SystemBudget:
-        """Open the same table with the same ledger, as another host does."""
         return _PostgresAccount(self._name, None, self._until)
 
     def files(self) -> Sequence[str]:
-        """The ledger is in a database."""
         raise NotOfferedError("a budget in a file")
 
     def fail(self, epsilon: float, label: str) -> None:
-        """Put a view in place of the table, which divides by zero when its rows are read."""
         question = self._session.agg(s=total("x", 0, 10))
         hidden = f"{self._name}_hidden"
         _run(f"alter table {self._name} rename to {hidden}")

@@ -55,7 +55,6 @@ class TacitService(TacitSession):
     name = "tacit-service"
 
     def refuse_unready(self) -> None:
-        """Raise if a package of the service is missing."""
         try:
             for module in ("fastapi", "uvicorn", "sqlalchemy", "httpx"):
                 need(module, "serve")
@@ -77,12 +76,10 @@ class TacitService(TacitSession):
         return []
 
     def close(self) -> None:
-        """Stop the services, and remove their folders."""
         for served in self._all:
             served.stop()
 
     def session(self, columns: Mapping[str, Column], each: Any, budget: Any) -> Connection:
-        """Declare a data set, and return a connection to it, closed at the end of its block."""
         service = self._service
         name = service.fresh()
         write_parquet(columns, service.data / f"{name}.parquet")
@@ -93,7 +90,6 @@ class TacitService(TacitSession):
     def repeated(
         self, columns: Mapping[str, Column], price: float
     ) -> contextlib.AbstractContextManager[Any]:
-        """Return the connection to a data set of these rows whose budget is never used up."""
         service, rows = self._service, repr(columns)
         if rows not in service.sessions:
             opened = self.session(columns, one_row_each, epsilon_budget(UNBOUNDED_EPSILON))
@@ -101,7 +97,6 @@ class TacitService(TacitSession):
         return contextlib.nullcontext(service.sessions[rows])
 
     def joined_count(self, keys: Rows, public_keys: Rows, *, epsilon: float) -> float:
-        """Release a count of rows joined with a public table; both are CSV files."""
         service = self._service
         tables: dict[str, dict[str, Any]] = {}
         name = service.fresh()
@@ -121,7 +116,6 @@ class TacitService(TacitSession):
     def read_sum(
         self, text: str, column: str, kind: str, bounds: Bounds, *, epsilon: float
     ) -> float:
-        """Release the sum of a column of a CSV file whose kind is declared."""
         service = self._service
         name = service.fresh()
         (service.data / f"{name}.csv").write_text(text)
@@ -137,7 +131,6 @@ class TacitService(TacitSession):
     changing_source = System.changing_source
 
     def account(self, budget: float) -> SystemBudget:
-        """Return a data set of its own, asked by one analyst."""
         service = self._service
         name = service.fresh()
         path = service.data / f"{name}.parquet"
@@ -147,7 +140,6 @@ class TacitService(TacitSession):
         return _ServiceAccount(service, name, path)
 
     def written(self, where: str, rows: Rows) -> str:
-        """Return what is written here, and, for logs, what the service writes meanwhile."""
         self._service.has_account = (
             True  # its log is read below, also if another one is asked meanwhile
         )
@@ -169,23 +161,18 @@ class _ServiceAccount(SystemBudget):
         self._connection = service.until.enter_context(service.analyst(name))
 
     def ask(self, epsilon: float, label: str) -> float:
-        """Release a sum whose bounds may stand in the label, else a count."""
         return TacitAccount.ask_session(self._connection, epsilon, label)
 
     def spent(self) -> float:
-        """Return what the service says."""
         return float(self._connection.spent.amount)
 
     def again(self) -> SystemBudget:
-        """Connect as another analyst."""
         return _ServiceAccount(self._service, self._name, self._path)
 
     def files(self) -> Sequence[str]:
-        """Analysts see no files."""
         raise NotOfferedError("a budget in a file that analysts reach")
 
     def fail(self, epsilon: float, label: str) -> None:
-        """Spoil the cells of the file, behind its schema, and ask: reading them fails."""
         content = self._path.read_bytes()
         question = self._connection.agg(s=total("x", 0, 10))
         self._path.write_bytes(content[:_MAGIC] + bytes(_SPOILT) + content[_MAGIC + _SPOILT :])

@@ -42,8 +42,6 @@ from tacit.tables import Session, col, count, histogram, mean, median, one_row_e
 from tacit.tables import sum as total
 from tacit.tables.dataset.declaration import open_dataset
 
-# A budget of a session: its ledger in a file, next to a CSV file that can be taken away.
-
 
 class TacitAccount(SystemBudget):
     """A session over a CSV file with its ledger in a file."""
@@ -69,7 +67,6 @@ class TacitAccount(SystemBudget):
         return made
 
     def ask(self, epsilon: float, label: str) -> float:
-        """Release a sum whose bounds may stand in the label, else a count."""
         return self.ask_session(self._session, epsilon, label)
 
     @staticmethod
@@ -83,19 +80,15 @@ class TacitAccount(SystemBudget):
         return float(session.agg(n=count()).release(epsilon=repr(epsilon), tag=tag).value("n"))
 
     def spent(self) -> float:
-        """Return what the ledger says."""
         return float(self._session.spent.amount)
 
     def again(self) -> SystemBudget:
-        """Open the same source with the same ledger."""
         return self.opened_at(str(self._folder / "own.ledger"))
 
     def files(self) -> Sequence[str]:
-        """Return the ledger."""
         return [str(self._folder / "own.ledger")]
 
     def opened_at(self, path: str) -> SystemBudget:
-        """Open a ledger of another name for the same source."""
         source = self._opens(self._source)
         opened = Session(source, one_row_each, ledger=path, name=self._source.name)
         other = TacitAccount(opened, self._folder, self._source, self._opens)
@@ -105,7 +98,6 @@ class TacitAccount(SystemBudget):
     _lifetime: SystemBudget | None = None
 
     def fail(self, epsilon: float, label: str) -> None:
-        """Take the file away after the charge: reading it fails."""
         hidden = self._source.with_suffix(".hidden")
         question = self._session.agg(n=count())
         os.replace(self._source, hidden)
@@ -219,7 +211,6 @@ class TacitSession(TacitSystem):
         edges: Sequence[float] | None = None,
         epsilon: float = 1.0,
     ) -> Any:
-        """Release one statistic of a column."""
         ask: Any
         if kind == "count":
             ask = count()
@@ -245,7 +236,6 @@ class TacitSession(TacitSystem):
         epsilon: float,
         delta: float = 0.0,
     ) -> Mapping[Any, float]:
-        """Release counts by group."""
         budget = epsilon_delta(epsilon, repr(delta)) if delta else budget_for(epsilon)
         column: Column = [str(key) for key in keys], "varchar"  # texts, also where there are none
         with quiet(), self.session({"g": column}, one_row_each, budget) as session:
@@ -258,7 +248,6 @@ class TacitSession(TacitSystem):
     def planned_counts(
         self, keys: Sequence[str], public: Sequence[str], copies: int, *, epsilon: float
     ) -> Sequence[float]:
-        """Release a plan: the count of all rows so often, and the counts by key."""
         column: Column = [*keys], "varchar"
         with quiet(), self.session({"g": column}, one_row_each, budget_for(epsilon)) as session:
             questions = [session.agg(**{f"n{i}": count()}) for i in range(copies)]
@@ -271,7 +260,6 @@ class TacitSession(TacitSystem):
     def derived(
         self, ask: str, keys: Sequence[str], public: Sequence[str], *, epsilon: float
     ) -> tuple[Sequence[float], float | None, float]:
-        """Release counts by key, then ask for an answer at no cost."""
         column: Column = [*keys], "varchar"
         table = {"g": column, **columns_of({"x": [1.0] * len(keys)})}
         with quiet(), self.session(table, one_row_each, budget_for(epsilon)) as session:
@@ -292,7 +280,6 @@ class TacitSession(TacitSystem):
     def people_keys(
         self, rows: Sequence[tuple[int, str]], groups_each: int, *, epsilon: float, delta: float
     ) -> Sequence[str]:
-        """Release counts by keys that the rows show."""
         people, keys = [person for person, _ in rows], [key for _, key in rows]
         table: dict[str, Column] = {"person": (people, "bigint"), "g": (keys, "varchar")}
         each = unit("person", rows=groups_each, groups=groups_each)
@@ -311,7 +298,6 @@ class TacitSession(TacitSystem):
         upper: float,
         epsilon: float,
     ) -> Mapping[str, float]:
-        """Release sums by group, private by person."""
         person, group, value = zip(*rows, strict=True)
         table = columns_of({"person": person, "g": group, "x": value})
         each = unit("person", rows=rows_each * groups_each, groups=groups_each)
@@ -321,7 +307,6 @@ class TacitSession(TacitSystem):
             return dict(zip(columns["g"], map(float, columns["s"]), strict=True))
 
     def joined_count(self, keys: Rows, public_keys: Rows, *, epsilon: float) -> float:
-        """Release a count of rows joined with a public table; both are CSV files."""
         with tempfile.TemporaryDirectory() as folder:
             directory = Path(folder)
             for name, head, rows in (("visits", "v", keys), ("sites", "region", public_keys)):
@@ -343,7 +328,6 @@ class TacitSession(TacitSystem):
     def filtered_count(
         self, predicate: str, rows: Rows, *, epsilon: float, other: Rows = ()
     ) -> float:
-        """Release a count under a filter."""
         x = col("x")
         aggregates: dict[str, Any] = {
             "quotient": lambda: 1 / x > 0,
@@ -358,7 +342,6 @@ class TacitSession(TacitSystem):
     def read_sum(
         self, text: str, column: str, kind: str, bounds: Bounds, *, epsilon: float
     ) -> float:
-        """Release the sum of a column of a CSV file."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "rows.csv"
             path.write_text(text)
@@ -372,7 +355,6 @@ class TacitSession(TacitSystem):
                 return _value(question.release(epsilon=epsilon), "s")
 
     def changing_source(self, rows_each: int, *, epsilon: float) -> float:
-        """Sum over a view in which one person has about half of a thousand rows."""
         connection = duckdb.connect(config={"threads": 1})
         connection.execute(
             "create view drawn as select 7 as person, 1.0 as x from range(1000) "
@@ -384,15 +366,12 @@ class TacitSession(TacitSystem):
             return _value(session.agg(s=total("x", 0, 1)).release(epsilon=epsilon), "s")
 
     def account(self, budget: float) -> SystemBudget:
-        """Return a session with a ledger in a file."""
         return TacitAccount.fresh(budget)
 
     def noise(self, kind: str, value: float, scale: float) -> float:
-        """Only tables here: the framework adds noise to numbers."""
         raise NotOfferedError(f"{kind} noise on a number")
 
     def noise_costs(self, count: int) -> Sequence[tuple[float, float]]:
-        """Time single draws, in nanoseconds of this thread."""
         costs = []
         for _ in range(count):
             started = time.thread_time_ns()
@@ -401,17 +380,14 @@ class TacitSession(TacitSystem):
         return costs
 
     def seeded(self, seed: int) -> Sequence[float]:
-        """Seed Python's and numpy's generators, and release."""
         seed_everything(seed)
         return [self.statistic("count", [1.0] * 50, epsilon=0.01) for _ in range(3)]
 
     def forked(self) -> tuple[Sequence[float], Sequence[float]]:
-        """Draw noise in two forked processes."""
         discrete_laplace(10**6)
         return forked_numbers(lambda: [float(discrete_laplace(10**6)) for _ in range(8)])
 
     def written(self, where: str, rows: Rows) -> str:
-        """Return what is written beside an answer with much noise."""
         log, warned = io.StringIO(), io.StringIO()
         handler = logging.StreamHandler(log)
         root = logging.getLogger()
@@ -449,7 +425,6 @@ class TacitSession(TacitSystem):
             return json.dumps(answer.to_dict(), default=str)
 
     def certificate(self) -> str:
-        """Return the certificate of a sum."""
         return json.dumps(self._certified())
 
     def _certified(self) -> dict[str, Any]:
@@ -458,7 +433,6 @@ class TacitSession(TacitSystem):
             return dict(answer.certificate.body)
 
     def forgeries(self) -> Mapping[str, str]:
-        """Return certificates that were changed and sealed again."""
         body = self._certified()
 
         def changed(change: Any) -> str:
@@ -481,7 +455,6 @@ class TacitSession(TacitSystem):
         }
 
     def verifies(self, certificate: str) -> bool:
-        """Return what ``Certificate.verify`` says."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "page.json"
             path.write_text(certificate)

@@ -49,7 +49,6 @@ class TacitSpark(TacitSession):
     _began: Any = None
 
     def refuse_unready(self) -> None:
-        """Raise if Java is missing."""
         home = os.environ.get("JAVA_HOME")
         if shutil.which("java") is None and not (home and Path(home, "bin", "java").exists()):
             raise NotReadyError("no Java, which Spark needs")
@@ -67,13 +66,11 @@ class TacitSpark(TacitSession):
             return builder.getOrCreate()
 
     def close(self) -> None:
-        """Stop the Spark that was started here."""
         if self._began:
             self._spark.stop()
 
     @contextlib.contextmanager
     def session(self, columns: Mapping[str, Column], each: Any, budget: Any) -> Iterator[Any]:
-        """Return a session on a Parquet file that is removed at its end."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "rows.parquet"
             write_parquet(columns, path)
@@ -86,7 +83,6 @@ class TacitSpark(TacitSession):
     read_sum = System.read_sum  # Spark itself reads files
 
     def changing_source(self, rows_each: int, *, epsilon: float) -> float:
-        """Sum over a DataFrame in which one person has about half of a thousand rows."""
         drawn = self._spark.sql(
             "select 7 as person, cast(1 as double) as x from range(1000) where rand() < 0.5"
         )
@@ -97,7 +93,6 @@ class TacitSpark(TacitSession):
             return float(answer.value("s"))
 
     def account(self, budget: float) -> SystemBudget:
-        """Return a session on a CSV file that Spark reads, with its ledger in a file."""
         return TacitAccount.fresh(budget, self._csv)
 
     def _csv(self, path: Path) -> Any:

@@ -110,7 +110,7 @@ def preview_question(
             sql = _chosen(form, str(reply["table"]))
         if form.one("action") == "write":
             return _asking(name, caller, state, form, None, None, sql=sql)
-        body = PreviewBody(**_body(form, reply["budget"]["kind"], sql))
+        body = PreviewBody(**ask_body(form, reply["budget"]["kind"], sql))
         preview = datasets.preview(name, body, caller, state).model_dump()
         shown = expected(
             preview,
@@ -128,7 +128,7 @@ def release(name: DatasetName, caller: _Asking, state: StateOf, form: FormOf) ->
     """Ask for a release, and go to its page."""
     try:
         kind = datasets.dataset(name, caller, state).budget["kind"]
-        body = AskBody(**_body(form, kind))
+        body = AskBody(**ask_body(form, kind))
         made = releases.submit(name, body, caller, state, form.one("key")[:200] or None)
     except (TacitError, ValueError) as error:
         return _asking(name, caller, state, form, None, form_problem(error))
@@ -162,7 +162,7 @@ def preview_plan(
         return _planning(name, caller, state, form, None, None)
     try:
         reply = datasets.dataset(name, caller, state)
-        body = PlanPreviewBody(**_plan_body(form, reply.budget["kind"]))
+        body = PlanPreviewBody(**plan_body(form, reply.budget["kind"]))
         shown = expected(
             datasets.preview_plan(name, body, caller, state).model_dump(),
             approval=reply.approval,
@@ -179,22 +179,22 @@ def release_plan(name: DatasetName, caller: _Asking, state: StateOf, form: FormO
     """Ask for the release of several questions together, and go to its page."""
     try:
         kind = datasets.dataset(name, caller, state).budget["kind"]
-        body = PlanBody(**_plan_body(form, kind))
+        body = PlanBody(**plan_body(form, kind))
         made = releases.submit_plan(name, body, caller, state, form.one("key")[:200] or None)
     except (TacitError, ValueError) as error:
         return _planning(name, caller, state, form, None, form_problem(error))
     return RedirectResponse(f"/releases/{made.id}?wait=5", status_code=303)
 
 
-def _questions(form: Form) -> list[str]:
+def questions_in(form: Form) -> list[str]:
     return [text for text in form.all("sql") if text.strip()]
 
 
-def _plan_body(form: Form, kind: str) -> dict[str, Any]:
-    questions = _questions(form)
+def plan_body(form: Form, kind: str) -> dict[str, Any]:
+    questions = questions_in(form)
     if not questions:
         raise Problem("invalid_request", "there is no question", "write one, in SQL")
-    price = _body(form, kind, sql="")
+    price = ask_body(form, kind, sql="")
     members = [MemberBody(sql=text.strip(), question=None, described=None) for text in questions]
     return {**price, "questions": members, "least": form.one("least") or None}
 
@@ -209,7 +209,7 @@ def _planning(
 ) -> HTMLResponse:
     reply = datasets.dataset(name, caller, state).model_dump()
     kind, most = reply["budget"]["kind"], state.settings.limits.plan_questions
-    written = _questions(form)
+    written = questions_in(form)
     blank = 1 if written and form.one("action") != "add" else 2
     questions = [*written, *[""] * min(blank, most - len(written))]
     given = {
@@ -242,7 +242,7 @@ def save(name: DatasetName, caller: _Previewing, state: StateOf, form: FormOf) -
     many = form.one("kind") == "plan"
     try:
         kind = datasets.dataset(name, caller, state).budget["kind"]
-        body = PlanBody(**_plan_body(form, kind)) if many else AskBody(**_body(form, kind))
+        body = PlanBody(**plan_body(form, kind)) if many else AskBody(**ask_body(form, kind))
         title = form.one("title").strip()
         saved.save(name, saved.SaveBody(title=title, request=body), caller, state)
     except (TacitError, ValueError) as error:
@@ -301,7 +301,7 @@ def _chosen(form: Form, table: str) -> str:
     return sql_of(table, statistic, column, by)
 
 
-def _body(form: Form, kind: str, sql: str | None = None) -> dict[str, Any]:
+def ask_body(form: Form, kind: str, sql: str | None = None) -> dict[str, Any]:
     free = form.one("free") == "yes"
     price = {
         LOSSES[kind]: form.one("amount").strip() or None,

@@ -152,7 +152,7 @@ def _decided(id: str, caller: Caller, state: ServiceState, act: Callable[[], obj
 
 def _board(id: str, caller: Caller, state: ServiceState, wrong: object) -> HTMLResponse:
     one = dashboards.dashboard(id, caller, state).model_dump()
-    may = one["state"] == "waiting" and dashboards.decidable(caller, state, one["dataset"], id)
+    may = one["state"] == "waiting" and state.dashboard_requests.decidable(id, caller)
     given = {**shown_board(one), "wrong": wrong, "decide": may}
     return HTMLResponse(page("dashboard.html", state.settings.title, caller, given))
 

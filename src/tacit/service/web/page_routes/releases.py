@@ -9,7 +9,7 @@ import re
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
@@ -18,9 +18,10 @@ from tacit.report import Certificate
 from tacit.service.access import Caller, decide
 from tacit.service.pages.frame import page
 from tacit.service.pages.live_view import board_card
-from tacit.service.pages.views import answered, reviewed, row, shown_release
+from tacit.service.pages.schedule_view import schedule_card
+from tacit.service.pages.views import answered, programs, reviewed, row, shown_release
 from tacit.service.web.problems import form_problem
-from tacit.service.web.routes import dashboards, releases
+from tacit.service.web.routes import dashboards, releases, schedules
 from tacit.service.web.routing import Cursor, FormOf, needs
 from tacit.service.web.state import ServiceState, StateOf
 
@@ -29,6 +30,17 @@ _Seeing = Annotated[Caller, Depends(needs("see_own_releases"))]
 _Deciding = Annotated[Caller, Depends(needs("approve"))]
 _PAGE = 30
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
+_ADDRESS = re.compile(r"https?://[\w.-]+(:\d+)?|https?://\[[0-9a-f:]+\](:\d+)?", re.ASCII)
+
+
+def _address(request: Request, state: StateOf) -> str:
+    """Return where people reach the service: as it is declared, or as this request has it."""
+    asked = str(request.base_url).rstrip("/")
+    # The address stands in commands to copy: it is none that a shell would read otherwise.
+    return state.settings.url or (asked if _ADDRESS.fullmatch(asked) else "")
+
+
+_Here = Annotated[str, Depends(_address)]
 
 
 @router.get("/releases")
@@ -58,12 +70,18 @@ def approvals(caller: _Deciding, state: StateOf, cursor: Cursor = "") -> HTMLRes
     boards = [
         board_card(one.model_dump())
         for one in dashboards.dashboards(caller, state).items
-        if one.state == "waiting" and dashboards.decidable(caller, state, one.dataset, one.id)
+        if one.state == "waiting" and state.dashboard_requests.decidable(one.id, caller)
     ]
+    planned = [
+        schedule_card(one.model_dump())
+        for one in schedules.schedules(caller, state).items
+        if one.state == "waiting" and state.schedule_requests.decidable(one.id, caller)
+    ]
+    waiting = [("Dashboards", boards), ("Schedules", planned)]
     given = {
         "rows": mine,
         "others": others,
-        "boards": boards,
+        "waiting": [(heading, cards) for heading, cards in waiting if cards],
         "next": _more("/approvals", listing.next, {}),
     }
     return HTMLResponse(page("approvals.html", state.settings.title, caller, given))
@@ -74,11 +92,12 @@ async def release(
     release: releases.ReleaseName,
     caller: _Seeing,
     state: StateOf,
+    here: _Here,
     wait: Annotated[int, Query(ge=0, le=60)] = 0,
 ) -> HTMLResponse:
     """Show a release: its progress, or its answer."""
     reply = await releases.release(release, caller, state, wait)
-    return await run_in_threadpool(_page, reply.model_dump(), caller, state, None)
+    return await run_in_threadpool(_page, reply.model_dump(), caller, state, here, None)
 
 
 @router.get("/releases/{release}/certificate")
@@ -94,39 +113,48 @@ def certificate(release: releases.ReleaseName, caller: _Seeing, state: StateOf) 
 
 @router.post("/releases/{release}/cancel")
 def cancel(
-    release: releases.ReleaseName, caller: Annotated[Caller, Depends(needs("ask"))], state: StateOf
+    release: releases.ReleaseName,
+    caller: Annotated[Caller, Depends(needs("ask"))],
+    state: StateOf,
+    here: _Here,
 ) -> Response:
     """Cancel a question."""
-    return _done(release, caller, state, lambda: releases.cancel(release, caller, state))
+    return _done(release, caller, state, here, lambda: releases.cancel(release, caller, state))
 
 
 @router.post("/releases/{release}/approve")
-def approve(release: releases.ReleaseName, caller: _Deciding, state: StateOf) -> Response:
+def approve(
+    release: releases.ReleaseName, caller: _Deciding, state: StateOf, here: _Here
+) -> Response:
     """Approve exactly this question at this price."""
-    return _done(release, caller, state, lambda: releases.approve(release, caller, state))
+    return _done(release, caller, state, here, lambda: releases.approve(release, caller, state))
 
 
 @router.post("/releases/{release}/refuse")
 def refuse(
-    release: releases.ReleaseName, caller: _Deciding, state: StateOf, form: FormOf
+    release: releases.ReleaseName, caller: _Deciding, state: StateOf, form: FormOf, here: _Here
 ) -> Response:
     """Refuse a question, with a reason."""
     reason = releases.Refusal(reason=form.one("reason"))
-    return _done(release, caller, state, lambda: releases.refuse(release, reason, caller, state))
+    return _done(
+        release, caller, state, here, lambda: releases.refuse(release, reason, caller, state)
+    )
 
 
-def _done(release: str, caller: Caller, state: ServiceState, act: Any) -> Response:
+def _done(release: str, caller: Caller, state: ServiceState, here: str, act: Any) -> Response:
     """Do an action, and return to the page of the release."""
     try:
         act()
     except TacitError as error:
         job = releases.seen(state, caller, release)
         shown = releases.shown_release(state, job, with_answer=True).model_dump()
-        return _page(shown, caller, state, form_problem(error))
+        return _page(shown, caller, state, here, form_problem(error))
     return RedirectResponse(f"/releases/{release}", status_code=303)
 
 
-def _page(one: dict[str, Any], caller: Caller, state: ServiceState, wrong: object) -> HTMLResponse:
+def _page(
+    one: dict[str, Any], caller: Caller, state: ServiceState, here: str, wrong: object
+) -> HTMLResponse:
     name = str(one["dataset"])
     own = one["asked_by"] == caller.name
     given = {
@@ -142,6 +170,9 @@ def _page(one: dict[str, Any], caller: Caller, state: ServiceState, wrong: objec
         job = releases.seen(state, caller, str(one["id"]))
         queries = [answer.question for answer in state.release_service.answers(job) or ()]
         given |= answered(one, _certificate(str(one["id"]), caller, state), queries)
+        for part in given["parts"]:
+            csv = next(link for link, _ in part["downloads"] if "format=csv" in link)
+            part["programs"] = programs(f"{here}{csv}")
     if wrong is not None:
         given["wrong"] = wrong
     return HTMLResponse(page("release.html", state.settings.title, caller, given))

@@ -15,6 +15,7 @@ from tacit.service.login import Provider
 from tacit.service.problem import Problem
 from tacit.service.tokens import LOGIN_NAMES, SESSION, Stored
 from tacit.service.web.routing import (
+    ERRORS,
     Anyone,
     Body,
     CallerOf,
@@ -34,7 +35,7 @@ from tacit.service.web.state import ServiceState, StateOf
 # The caller, and why they may do something or not.
 
 
-router = APIRouter(tags=["access"])
+router = APIRouter(tags=["access"], responses=ERRORS)
 
 
 class GrantReply(ReplyModel):
@@ -96,7 +97,7 @@ def why(request: Request, caller: MaybeCaller, action: _Action, dataset: _Datase
 # Tokens: created by curators, narrowed by their owners, listed and revoked.
 
 
-tokens_router = APIRouter(prefix="/v1/tokens", tags=["tokens"])
+tokens_router = APIRouter(prefix="/v1/tokens", tags=["tokens"], responses=ERRORS)
 _DAY = 24 * 3600
 
 _Days = Annotated[float, Field(gt=0, le=366, description="how long the token lives")]

@@ -10,18 +10,13 @@ from pydantic import Field
 
 from tacit.service.access import Caller, decide, demand
 from tacit.service.problem import Problem
-from tacit.service.refresh.dashboards import (
-    Counted,
-    Dashboard,
-    DashboardRequest,
-    answer_json,
-    preview_json,
-)
-from tacit.service.web.routes.releases import Refusal
-from tacit.service.web.routing import Body, CallerOf, DatasetName, ReplyModel, needs
+from tacit.service.refresh.dashboards import Counted, Dashboard, answer_json, preview_json
+from tacit.service.refresh.requests import ApprovalRequest
+from tacit.service.web.routes.releases import Refusal, may_see
+from tacit.service.web.routing import ERRORS, Body, CallerOf, DatasetName, ReplyModel, needs
 from tacit.service.web.state import ServiceState, StateOf
 
-router = APIRouter(tags=["dashboards"])
+router = APIRouter(tags=["dashboards"], responses=ERRORS)
 
 _Text = Annotated[str, Field(min_length=1, max_length=200)]
 _Number = Annotated[str, Field(pattern=r"^[0-9./e-]{1,40}$")]
@@ -131,7 +126,8 @@ def dashboards(caller: CallerOf, state: StateOf) -> DashboardList:
     """List the dashboards that the caller may see, without their counts."""
     seen = [_reply(one) for one in state.dashboards.all() if readable(state, caller, one)]
     requests = state.dashboard_requests.undecided()
-    return DashboardList(items=seen + [_waiting(one) for one in requests if _seen(caller, one)])
+    waiting = [_waiting(one) for one in requests if may_see(state, caller, one)]
+    return DashboardList(items=seen + waiting)
 
 
 _Id = Annotated[str, InPath(min_length=1, max_length=100)]
@@ -170,20 +166,12 @@ def refuse_dashboard(id: _Id, body: Refusal, caller: _Deciding, state: StateOf) 
     return _waiting(wanted(state, caller, id))
 
 
-def wanted(state: ServiceState, caller: Caller, id: str) -> DashboardRequest:
+def wanted(state: ServiceState, caller: Caller, id: str) -> ApprovalRequest[Counted]:
     """Return a requested dashboard, if a caller may see it."""
     request = state.dashboard_requests.find(id)
-    if request is None or not _seen(caller, request):
+    if request is None or not may_see(state, caller, request):
         raise _nowhere()
     return request
-
-
-def _seen(caller: Caller, request: DashboardRequest) -> bool:
-    own = (
-        request.asked_by == caller.name
-        and decide(caller, "see_own_releases", request.dataset).allowed
-    )
-    return own or decide(caller, "see_releases", request.dataset).allowed
 
 
 def _exists(state: ServiceState, name: str, counted: Counted, caller: Caller) -> bool:
@@ -194,22 +182,15 @@ def _exists(state: ServiceState, name: str, counted: Counted, caller: Caller) ->
     return True
 
 
-def decidable(caller: Caller, state: ServiceState, dataset: str, id: str) -> bool:
-    """Return True if a caller may decide on a requested dashboard: not on one's own."""
-    request = state.dashboard_requests.find(id)
-    own = request is None or state.dashboard_requests.decisions.is_own(request, caller)
-    return not own and decide(caller, "approve", dataset).allowed
-
-
 def _nowhere() -> Problem:
     return Problem("not_found", "there is no such dashboard", "GET /v1/dashboards lists all")
 
 
-def _waiting(request: DashboardRequest) -> DashboardReply:
+def _waiting(request: ApprovalRequest[Counted]) -> DashboardReply:
     return DashboardReply(
         id=request.id,
         dataset=request.dataset,
-        counted=request.counted.to_json(),
+        counted=request.content.to_json(),
         asked_by=request.asked_by,
         state=request.state,
         reason=request.reason,

@@ -19,6 +19,7 @@ from tacit.service.hosting.datasets import Hosted
 from tacit.service.hosting.declaring import collusion_words
 from tacit.service.problem import Problem
 from tacit.service.web.routing import (
+    ERRORS,
     Body,
     CallerOf,
     Cursor,
@@ -32,7 +33,7 @@ from tacit.service.web.routing import (
 )
 from tacit.service.web.state import ServiceState, StateOf
 
-router = APIRouter(tags=["data sets"])
+router = APIRouter(tags=["data sets"], responses=ERRORS)
 _Json = dict[str, Any]
 
 
@@ -348,7 +349,7 @@ def _loss(body: LossBody, like: Budget, zero: bool = False) -> Budget:
 # Refreshes of data sets that grow: by call, and their history.
 
 
-refresh_router = APIRouter(tags=["refresh"])
+refresh_router = APIRouter(tags=["refresh"], responses=ERRORS)
 
 
 class RefreshReply(ReplyModel):

@@ -14,10 +14,10 @@ from tacit.accounting.budget import Budget
 from tacit.report.text import budget_words
 from tacit.service.access import Caller
 from tacit.service.web.routes.releases import Release, releases
-from tacit.service.web.routing import needs
+from tacit.service.web.routing import ERRORS, needs
 from tacit.service.web.state import StateOf
 
-router = APIRouter(tags=["releases"])
+router = APIRouter(tags=["releases"], responses=ERRORS)
 
 ATOM = "application/atom+xml"
 _SPACE = "http://www.w3.org/2005/Atom"

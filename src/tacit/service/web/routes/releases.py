@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from fastapi.concurrency import run_in_threadpool
@@ -29,6 +29,7 @@ from tacit.service.hosting.ask import (
 from tacit.service.jobs.queue import STATES, Job, JobScope
 from tacit.service.problem import Problem
 from tacit.service.web.routing import (
+    ERRORS,
     AskBody,
     Body,
     Cursor,
@@ -42,7 +43,7 @@ from tacit.service.web.routing import (
 from tacit.service.web.state import ServiceState, StateOf
 from tacit.tables.release.answer import Answer
 
-router = APIRouter(tags=["releases"])
+router = APIRouter(tags=["releases"], responses=ERRORS)
 
 _MAX_EARLIER = 10  # releases that a reviewer is shown
 _WAIT = 60  # maximum seconds that a request waits for a tick
@@ -320,7 +321,7 @@ def cancel(
 ) -> Release:
     """Cancel one's own question; its charge stays."""
     job = seen(state, caller, release)
-    if not _is_own(state, caller, job):
+    if not is_own(state, caller, job):
         demand(caller, "approve", job.dataset)
     return shown_release(state, state.release_service.cancel(job, caller))
 
@@ -412,10 +413,37 @@ def _allowed(state: ServiceState, caller: Caller, names: list[str]) -> list[JobS
     return scopes
 
 
-def _is_own(state: ServiceState, caller: Caller, job: Job) -> bool:
-    if job.asked_by != caller.name:
+class Requested(Protocol):
+    """What someone asked of a data set."""
+
+    @property
+    def dataset(self) -> str:
+        """The data set."""
+
+    @property
+    def asked_by(self) -> str:
+        """Who asked."""
+
+    @property
+    def team(self) -> str | None:
+        """Their team."""
+
+
+def is_own(state: ServiceState, caller: Caller, one: Requested) -> bool:
+    """Return True if a caller asked for something."""
+    if one.asked_by != caller.name:
         return False
-    return state.datasets.of(job.dataset).is_own(caller, job.team)
+    with suppress(Problem):
+        return state.datasets.of(one.dataset).is_own(caller, one.team)
+    return False  # the data set is no longer there
+
+
+def may_see(
+    state: ServiceState, caller: Caller, one: Requested, action: str = "see_releases"
+) -> bool:
+    """Return True if a caller may see something: they asked for it, or may see all."""
+    own = decide(caller, "see_own_releases", one.dataset).allowed and is_own(state, caller, one)
+    return own or decide(caller, action, one.dataset).allowed
 
 
 def seen(state: ServiceState, caller: Caller, name: str) -> Job:
@@ -425,11 +453,8 @@ def seen(state: ServiceState, caller: Caller, name: str) -> Job:
 def _job_of(state: ServiceState, caller: Caller, name: str, action: str) -> Job:
     """Return a release that a caller may see; others are as if they were not there."""
     job = state.release_service.queue.find(name)
-    if job is not None:
-        own = decide(caller, "see_own_releases", job.dataset).allowed
-        own = own and _is_own(state, caller, job)
-        if own or decide(caller, action, job.dataset).allowed:
-            return job
+    if job is not None and may_see(state, caller, job, action):
+        return job
     raise Problem("not_found", "there is no such release, or it is not for you")
 
 
@@ -468,6 +493,9 @@ def shown_release(state: ServiceState, job: Job, with_answer: bool = False) -> R
     links = {"self": here}
     if shown == "done":
         links |= {"answer": f"{here}/answer", "certificate": f"{here}/certificate"}
+    schedule = state.schedules.of_job(job.id) if with_answer else None
+    if schedule is not None:
+        links["schedule"] = f"/v1/schedules/{schedule}"
     answered = with_answer and shown == "done"
     answers = state.release_service.answers(job) if answered else None
     released = state.release_service.answer(job) if answered and answers is None else None

@@ -11,6 +11,7 @@ from pydantic import Field
 from tacit.service.access import Caller
 from tacit.service.hosting.saved import Saved
 from tacit.service.web.routing import (
+    ERRORS,
     AskBody,
     Body,
     DatasetName,
@@ -21,7 +22,7 @@ from tacit.service.web.routing import (
 )
 from tacit.service.web.state import StateOf
 
-router = APIRouter(tags=["releases"])
+router = APIRouter(tags=["releases"], responses=ERRORS)
 
 _Asker = Annotated[Caller, Depends(needs("preview", on="name"))]
 SavedName = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="of the saved question")]

@@ -6,11 +6,14 @@ import contextlib
 import itertools
 import os
 import re
+import secrets
+import shutil
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,6 +102,9 @@ planned_statements = PlannedStatements()  # those of this process
 # settings of its queries belong.  When the last table is closed the instance is empty, and waits
 # for the next one; if anything was spilled it is ended, and its folder removed.  A process that
 # forks ends it first, unless a table is open: the threads of an instance do not follow.
+#
+# A table in files has an instance to itself, since a broken file may end one.  When it is closed,
+# that of it waits for the next such table in the same way.
 
 
 # Asks how much an instance may use.
@@ -115,6 +121,8 @@ class Instance:
         self.folder = SpillFolder()
         self._connection = _connect(self.folder, memory_limit, threads)
         self.end = weakref.finalize(self, _end, self._connection, self.folder)
+        self.as_made = memory_limit is None and threads is None
+        self.attached: list[str] = []
 
     def connection(self) -> duckdb.DuckDBPyConnection:
         """Return a new connection to it."""
@@ -123,11 +131,37 @@ class Instance:
             own.execute("set enable_progress_bar = false")
         return own
 
+    @property
+    def has_failed(self) -> bool:
+        """True if an internal error of DuckDB ended it: it refuses every statement."""
+        import duckdb
+
+        try:
+            self._connection.cursor().execute("select 1")
+            return False
+        except duckdb.FatalException:
+            return True
+
     @cached_property
     def _shows_progress(self) -> bool:
         """True if a new connection would draw bars: most releases of DuckDB have it draw none."""
         rows = self._connection.cursor().execute(_PROGRESS).fetchall()
         return bool(rows[0][0])
+
+    def emptied(self) -> bool:
+        """Drop what it knows of files and databases; False if another table may not have it."""
+        if not self.as_made or self.folder.has_content or not self.folder.is_own:
+            return False
+        import duckdb
+
+        try:
+            while self.attached:
+                self._connection.execute(f"detach {self.attached.pop()}")
+            for on in ("false", "true"):  # which drops the cache, and fails where it is broken
+                self._connection.execute(f"set enable_external_file_cache = {on}")
+        except duckdb.Error:
+            return False
+        return True
 
     @cached_property
     def limits(self) -> tuple[int, int]:
@@ -153,8 +187,9 @@ class SharedInstance:
         with self._lock:
             self._tables += 1
             try:
-                if self._instance is None:
-                    self._instance = Instance()
+                if self._instance is None or self._instance.has_failed:
+                    # a failed one is left to its tables, and ended with the last of them
+                    self._instance, self._tables = Instance(), 1
                 return self._instance, self._instance.connection()
             except BaseException:
                 self._tables -= 1
@@ -190,12 +225,49 @@ class SharedInstance:
         self._lock.release()
 
 
-shared = SharedInstance()
+class IdleInstances:
+    """Instances that closed tables had to themselves, for the next ones."""
+
+    def __init__(self, most: int = 2) -> None:  # a table and one that it is compared with
+        self._most = most
+        self._lock = threading.RLock()  # as of those that are shared
+        self._idle: list[Instance] = []
+
+    def take(self) -> Instance:
+        """Return an instance that nothing else uses."""
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+        return Instance()
+
+    def give_back(self, instance: Instance) -> None:
+        """Note that its table was closed, and with it its connection."""
+        with self._lock:
+            if len(self._idle) < self._most and instance.emptied():
+                self._idle.append(instance)
+                return
+        instance.end()
+
+    def before_fork(self) -> None:
+        """End them; none is taken until the fork."""
+        self._lock.acquire()
+        while self._idle:
+            self._idle.pop().end()
+
+    def after_fork(self) -> None:
+        """Go on, in either process."""
+        self._lock.release()
+
+
+shared, idle = SharedInstance(), IdleInstances()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=shared.before_fork,
         after_in_parent=shared.after_fork,
         after_in_child=shared.after_fork_in_child,
+    )
+    os.register_at_fork(
+        before=idle.before_fork, after_in_parent=idle.after_fork, after_in_child=idle.after_fork
     )
 
 
@@ -268,6 +340,13 @@ _STATE = 64
 # With this many rows in memory, a query ends before a person could interrupt it.
 _SMALL = 1 << 16
 _BITS = range(12, 25)  # from DuckDB's own default on
+# Rows that wait in each thread to be written in parts, and how many of each part at least.
+_WAITING, _WAITING_OF_PART = 50_000, 1_000
+# Types whose values a Parquet file of DuckDB's own holds as they are.
+_STORED_AS_THEY_ARE = {
+    *("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"),
+    *("UBIGINT", "DOUBLE", "VARCHAR", "DATE"),
+}
 
 
 class DuckEngine:
@@ -309,7 +388,7 @@ class DuckEngine:
         self._is_dry_run = False
         self._shape = ""
         self._owns_rows = self._reads_in_place = False
-        self._ends_soon = False
+        self._ends_soon = self._confined = False
         self._registered = itertools.count(1)
         self._repairs: dict[str, list[Callable[[], None]]] = {}
         self._instance: Instance | None = None
@@ -319,9 +398,13 @@ class DuckEngine:
                 raise UsageError("set memory_limit and threads on the DuckDB connection itself")
             with open_connection():
                 self._connection = connection.cursor()  # its temporary tables are its own
-        elif alone or memory_limit is not None or threads is not None:
+        elif memory_limit is not None or threads is not None:
             self._instance = Instance(memory_limit, threads)
             self._connection, then = self._instance.connection(), self._instance.end
+        elif alone:
+            self._instance = idle.take()
+            self._connection = self._instance.connection()
+            then = partial(idle.give_back, self._instance)
         else:
             self._instance, self._connection = shared.borrow()
             then = partial(shared.give_back, self._instance)
@@ -355,8 +438,15 @@ class DuckEngine:
         """Return a relation that is a query."""
         return self._connection.sql(sql)
 
+    def is_changed(self) -> None:
+        """Note that its instance is not as it was made: no other table may have it."""
+        if self._instance is not None:
+            self._instance.as_made = False
+
     def confine(self) -> None:
         """Deny the engine all files but those of databases that are attached, for good."""
+        self.is_changed()
+        self._confined = True
         self.rows("set enable_external_access = false")
         self.rows("set lock_configuration = true")
 
@@ -374,6 +464,8 @@ class DuckEngine:
                 self._connection.execute(
                     f"attach {self.dialect.literal(file)} as {name} (read_only)"
                 )
+                if self._instance is not None:
+                    self._instance.attached.append(name)
                 return name
             except duckdb.Error as error:
                 failure = _unattached(str(error))
@@ -493,6 +585,57 @@ class DuckEngine:
                 return self.materialise(f"select * from {self.dialect.identifier(name)}")
             finally:
                 self._connection.unregister(name)
+
+    @contextlib.contextmanager
+    def divided(self, sql: str, part: str, parts: int) -> Iterator[list[str] | None]:
+        """Return a block with relations of the rows of a query, one for each number ``part``."""
+        # They are in files of its private folder, enciphered as what it spills is, and removed at
+        # the end of the block.  None where it has no such folder, may open no file, cannot encipher
+        # (DuckDB before 1.5), runs out of what it needs, or a column is of a type that these files
+        # do not hold as it is.
+        if self.folder is None or self._confined:
+            yield None
+            return
+        folder = self.folder / new_name()
+        try:
+            try:
+                relations = self._divide(sql, part, parts, str(folder))
+            except DataSourceError:  # read from where they are, they show whether it is the data
+                shutil.rmtree(folder, ignore_errors=True)
+                relations = None
+            yield relations
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _divide(self, sql: str, part: str, parts: int, folder: str) -> list[str] | None:
+        types = {row[0]: row[1] for row in self.rows(f"describe {sql}")}
+        if not _STORED_AS_THEY_ARE.issuperset(types.values()):
+            return None
+        key, path = new_name(), self.dialect.literal(folder)
+        cipher = f"encryption_config {{footer_key: '{key}'}}"
+        # so few rows wait to be written that they take no part of the memory
+        waiting = max(_WAITING, parts * _WAITING_OF_PART)
+        self._run(f"pragma add_parquet_key('{key}', '{secrets.token_hex(16)}')", "fetchall")
+        self._run(f"set partitioned_write_flush_threshold = {waiting}", "fetchall", reads=False)
+        self._prepare()
+        self._run(
+            f"copy (select *, {part} as tacit_part from ({sql}) as r) to {path} (format parquet, "
+            f"partition_by (tacit_part), parquet_version v2, compression uncompressed, "
+            f"dictionary_size_limit 1, {cipher})",
+            "fetchall",
+        )
+        none = ", ".join(f"cast(null as {kind}) as {name}" for name, kind in types.items())
+        relations = []
+        for number in range(parts):
+            files = [str(p) for p in Path(folder, f"tacit_part={number}").glob("*.parquet")]
+            listed = "[" + ", ".join(map(self.dialect.literal, files)) + "]"
+            relations.append(
+                f"read_parquet({listed}, hive_partitioning = false, "
+                f"encryption_config = {{footer_key: '{key}'}})"
+                if files
+                else f"(select {none} where false)"
+            )
+        return relations
 
     def drop(self, name: str) -> None:
         """Remove a table that :meth:`materialise` or :meth:`store_text` made."""
@@ -671,6 +814,8 @@ _BIG = {
         f"cast('{_FAR}' as bignum)), cast('-{_FAR}' as bignum)) end as double)"
     ),
 }
+_DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
+_NARROW = 18  # digits of a decimal, which 64 bits hold
 _VALUES = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, )?)*\)")
 
 
@@ -690,20 +835,24 @@ def schema_of(types: dict[str, str]) -> Schema:
     return Schema([column_of(name, declared) for name, declared in types.items()])
 
 
-def shield(cell: str) -> str:
+def shield(cell: str, declared: str = "") -> str:
     """Return the SQL of a cell of which the engine knows only its value."""
     # DuckDB derives from the statistics of a file which comparisons are true of all its rows, which
     # row groups it may leave out, and how narrow a type fits a column.  A writer may leave NaN out
     # of them, or be wrong.  It knows none of the result of ``try``, whose value is that of the
     # column, and compares it row by row; those of ``coalesce`` and ``struct_extract`` are passed
-    # on.
+    # on, and ``||`` with no text is left out.  Nor does it know any of what was a member of a
+    # union, which passes on the texts of a file's dictionary where ``try`` copies one for each row.
+    if declared == "VARCHAR":
+        return f"union_extract(union_value(tacit_text := {cell}), 'tacit_text')"
     return f"try({cell})"
 
 
-def shielded(relation: str, names: Iterable[str]) -> str:
+def shielded(relation: str, columns: Schema) -> str:
     """Return a relation with the columns of one, all of them behind :func:`shield`."""
-    quoted = map(DUCKDB.identifier, names)
-    return f"(select {', '.join(f'{shield(q)} as {q}' for q in quoted)} from {relation})"
+    cells = [(DUCKDB.identifier(name), column.declared) for name, column in columns.items()]
+    shown = ", ".join(f"{shield(cell, declared)} as {cell}" for cell, declared in cells)
+    return f"(select {shown} from {relation})"
 
 
 def column_of(name: str, declared: str) -> Column:
@@ -717,11 +866,19 @@ def column_of(name: str, declared: str) -> Column:
     # The values that an enumeration allows may be taken from the data, so they are left out.  A
     # time with a zone is a moment, and is read in UTC, whatever zone the connection is set to; what
     # is infinite is missing.  An integer that may be wider than 126 bits is read as a decimal
-    # is.
+    # is.  No reader checks that a decimal has no more digits than its type, as sums of pyarrow
+    # may: such a cell is missing, since a cast of the least of them ends the whole instance.
     known = declared.upper()
     if known in _UTC:
         plain, reads = _UTC[known]
         return Column(name, "date", plain, reads=reads)
     if known in _BIG:
         return Column(name, "decimal", declared, reads=_BIG[known], identity="{x}")
+    digits = _DECIMAL.fullmatch(known)
+    if digits is not None and int(digits[1]) > _NARROW:
+        before, behind = int(digits[1]) - int(digits[2]), int(digits[2])
+        most = f"{'9' * before or '0'}.{'9' * behind or '0'}"
+        low, high = (f"cast('{sign}{most}' as {known})" for sign in ("-", ""))
+        reads = f"(case when {{x}} between {low} and {high} then {{x}} end)"
+        return Column(name, "decimal", declared, reads=reads)
     return Column(name, kind_of(declared), _VALUES.sub("ENUM", declared))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import os
+import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +20,7 @@ from tacit.expressions.dialect import is_unicode
 from tacit.expressions.schema import Column, Schema
 from tacit.tables.engines.base import refuse_like_names
 from tacit.tables.engines.duckdb.engine import DUCKDB, DuckEngine, column_of, types_of
+from tacit.tables.engines.files import refuse_table_format
 
 if TYPE_CHECKING:
     import pyarrow
@@ -111,7 +114,7 @@ def open_arrow(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
     if isinstance(table, pa.RecordBatch):  # DuckDB 1.4 reads a batch once
         table = pa.Table.from_batches([table])
     if hasattr(table, "num_rows"):
-        if shown == table.schema and not _texts(shown):
+        if shown == table.schema and not _texts(shown) and not _narrow_decimals(shown):
             return engine.register(table), Schema(columns)
         relation = engine.register(shown.empty_table())
 
@@ -121,6 +124,98 @@ def open_arrow(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
         engine.before_reading(check)
         return relation, Schema(columns)
     return streamed(lambda: _stream_as_shown(table, shown), types, engine), Schema(columns)
+
+
+def open_arrow_stream(
+    schema: pyarrow.Schema, rows: Callable[[], Any], engine: DuckEngine
+) -> tuple[str, Schema]:
+    """Return the relation of what yields a reader of pyarrow of a known schema, and its columns."""
+    shown, columns, types = shown_schema(schema, engine)
+    return streamed(lambda: _stream_as_shown(rows(), shown), types, engine), Schema(columns)
+
+
+def open_columns(table: Mapping[Any, Any], engine: DuckEngine) -> tuple[str, Schema]:
+    """Return the relation of columns by name, and these; arrays of numpy have their types."""
+    # A list, and an array of objects or text, is undeclared, as a column of objects of pandas is.
+    names = list(table)
+    if not all(isinstance(name, str) and name for name in names):
+        raise DataSourceError("the columns of a dict are named by text that is not empty")
+    refuse_like_names(names)
+    lengths = set()
+    for name, cells in table.items():
+        if not isinstance(cells, (list, tuple, np.ndarray)) or getattr(cells, "ndim", 1) != 1:
+            raise DataSourceError(
+                f"column {name!r} of the dict is a {type(cells).__name__}, not a list or an array "
+                "of one dimension"
+            )
+        lengths.add(len(cells))
+    if len(lengths) > 1:
+        raise DataSourceError("the columns of the dict have different lengths")
+    table = {
+        n: cells
+        if _is_native(getattr(cells, "dtype", None))
+        else cells.astype(_native(cells.dtype))
+        for n, cells in table.items()
+    }
+    how = {n: _array_reading(cells) for n, cells in table.items()}
+    declared = {n: _sql_type(table[n].dtype) for n in names if how[n] == "plain"}
+    columns = [_column(n, how[n], declared, getattr(table[n], "dtype", None)) for n in names]
+    kept = {n: np.array(table[n]) if how[n] in ("plain", "half") else table[n] for n in names}
+    masks = {
+        n: np.array(np.ma.getmaskarray(cells))
+        for n, cells in table.items()
+        if isinstance(cells, np.ma.MaskedArray) and how[n] != "other"
+    }
+
+    def made() -> dict[str, Any]:
+        return {
+            n: texts(cells)
+            if how[n] == "undeclared"
+            else np.full(len(cells), None, dtype=object)
+            if how[n] == "other"
+            else cells.astype("float32")
+            if how[n] == "half"
+            else cells
+            for n, cells in kept.items()
+        }
+
+    types = {n: declared.get(n, c.declared) for n, c in zip(names, columns, strict=True)}
+    relation = engine.empty_table(types)
+
+    def fill() -> None:
+        quoted = ", ".join(map(engine.dialect.identifier, names))
+        picked = ", ".join(
+            f"case when not m{i} then {cell} end" if name in masks else cell
+            for i, name in enumerate(names)
+            for cell in [f"try_cast(c{i} as {types[name]})"]
+        )
+        arrays = {f"c{i}": cells for i, cells in enumerate(made().values())}
+        arrays |= {f"m{names.index(name)}": mask for name, mask in masks.items()}
+        with engine.all_or_nothing():
+            engine.rows(
+                f"insert into {relation} ({quoted}) select {picked} from {engine.register(arrays)}"
+            )
+
+    engine.before_reading(fill)
+    return relation, Schema(columns)
+
+
+def _array_reading(cells: Any) -> str:
+    """Return how a list or an array is read, by its type alone."""
+    if not isinstance(cells, np.ndarray) or cells.dtype.kind in "OUT":
+        return "undeclared"
+    if cells.dtype.kind == "M" and np.datetime_data(cells.dtype)[0] not in ("s", "ms", "us", "ns"):
+        return "undeclared"
+    return _reading(cells.dtype)
+
+
+def _is_native(dtype: Any) -> bool:
+    """Return whether a type has the order of bytes of this machine, as the engine needs it."""
+    return not isinstance(dtype, np.dtype) or dtype.isnative
+
+
+def _native(dtype: Any) -> Any:
+    return dtype.newbyteorder("=")
 
 
 def names_of(names: Iterable[str]) -> list[str]:
@@ -183,7 +278,7 @@ def as_shown(table: Any, shown: pyarrow.Schema) -> Any:
         elif kind != field.type:
             column = column.cast(pa.timestamp(kind.unit))
         columns.append(column)
-    return in_unicode(type(table).from_arrays(columns, schema=shown))
+    return sound(type(table).from_arrays(columns, schema=shown))
 
 
 def _present(chunk: Any) -> Any:
@@ -251,15 +346,18 @@ def import_batches(
     schema: pyarrow.Schema,
     batches: Callable[[list[str]], Iterator[pyarrow.RecordBatch]],
     engine: DuckEngine,
+    cells: Sequence[str] = ("*",),
 ) -> None:
     """Fill a table with batches of Arrow, or with nothing where they note a file that failed."""
+    # cells: the SQL of the columns of the table, of those of the batches.
     # An error within a stream would reach the engine, whose message may quote the data.
     import pyarrow as pa
 
     failed: list[str] = []
     rows = pa.RecordBatchReader.from_batches(schema, batches(failed))
     with engine.all_or_nothing():
-        engine.rows(f"insert into {table} select * from {engine.register(Stream(rows))}")
+        stream = engine.register(Stream(rows))
+        engine.rows(f"insert into {table} select {', '.join(cells)} from {stream}")
         if failed:
             raise DataSourceError(
                 f"{Path(failed[0]).name} could not be read to its end: it was moved or changed "
@@ -285,16 +383,16 @@ def _start(rows: Callable[[], Any], started: list[Any]) -> Any:
 
 
 def _readable(rows: Any) -> Any:
-    """Return a stream whose text is UTF-8, batch by batch (:func:`in_unicode`)."""
-    # Text that is not can only come from Arrow; where pyarrow is missing the stream stays as it is.
+    """Return a stream whose cells the engine can read, batch by batch (:func:`sound`)."""
+    # Others can only come from Arrow; where pyarrow is missing the stream stays as it is.
     try:
         import pyarrow as pa
     except ImportError:
         return rows
     reader = pa.RecordBatchReader.from_stream(rows)
-    if not _texts(reader.schema):
+    if not _texts(reader.schema) and not _narrow_decimals(reader.schema):
         return reader
-    return pa.RecordBatchReader.from_batches(reader.schema, map(in_unicode, reader))
+    return pa.RecordBatchReader.from_batches(reader.schema, map(sound, reader))
 
 
 def _texts(schema: pyarrow.Schema) -> list[int]:
@@ -306,11 +404,38 @@ def _texts(schema: pyarrow.Schema) -> list[int]:
     return [index for index, kind in enumerate(kinds) if kind in plain]
 
 
-def in_unicode(table: Any) -> Any:
-    """Return a table or batch with text that is not UTF-8 missing: no reader of Arrow checks."""
-    # One without such text is returned as it is.
+_NARROW = 18  # digits of a decimal, for which DuckDB takes at most 64 of its 128 bits
+
+
+def _narrow_decimals(schema: pyarrow.Schema) -> list[int]:
+    """Return the positions of decimals that DuckDB holds in fewer bits than Arrow."""
     import pyarrow as pa
 
+    kinds = [field.type for field in schema]
+    return [
+        index
+        for index, kind in enumerate(kinds)
+        if pa.types.is_decimal128(kind) and kind.precision <= _NARROW
+    ]
+
+
+def sound(table: Any) -> Any:
+    """Return a table or batch with text that is not UTF-8 and decimals that are too long missing.
+
+    No reader of Arrow checks either; a table without such cells is returned as it is.
+    """
+    # For a decimal that does not fit, DuckDB gives what was in its memory before: another row's.
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for index in _narrow_decimals(table.schema):
+        field = table.schema.field(index)
+        most = Decimal(f"{10**field.type.precision - 1}e{-field.type.scale}")
+        column, low, high = table.column(index), *(pa.scalar(n, field.type) for n in (-most, most))
+        inside = pc.and_(pc.greater_equal(column, low), pc.less_equal(column, high))
+        if pc.all(inside).as_py() is False:
+            column = pc.if_else(inside, column, pa.scalar(None, field.type))
+            table = table.set_column(index, field, column)
     for index in _texts(table.schema):
         column, field = table.column(index), table.schema.field(index)
         chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
@@ -418,6 +543,8 @@ def open_pandas(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
     refuse_like_names(names)
     if names != list(table.columns):
         table = table.set_axis(names, axis=1)
+    swapped = {n: _native(d) for n, d in table.dtypes.items() if not _is_native(d)}
+    table = table.astype(swapped) if swapped else table
     types = {name: _type_read(dtype) for name, dtype in table.dtypes.items()}
     how = {name: _reading(dtype) for name, dtype in types.items()}
     plain = [name for name in names if how[name] == "plain"]
@@ -470,6 +597,8 @@ def open_polars(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
 
     lazy = isinstance(table, pl.LazyFrame)
     schema = table.collect_schema() if lazy else table.schema
+    if lazy:  # the plan shows the first file of each scan, and no rows
+        refuse_table_format(list(filter(os.path.exists, _scans(table.explain(optimized=False)))))
     names = names_of(schema)
     refuse_like_names(names)
     kinds = dict(zip(names, schema.dtypes(), strict=True))
@@ -494,6 +623,16 @@ def open_polars(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
         )
 
     return _later(made, columns, engine, declared), Schema(columns)
+
+
+def _scans(plan: str) -> list[str]:
+    r"""Return the first file of each scan in a plan of polars.
+
+    >>> _scans("FILTER x\nFROM\\n  Parquet SCAN [/a/0.parquet, ... 3 other sources]")
+    ['/a/0.parquet']
+    """
+    found = re.findall(r" SCAN \[(.+?)(?:, \.\.\. \d+ other \w+)?\]$", plan, re.MULTILINE)
+    return list(dict.fromkeys(path for f in found for path in (f, *f.split(", "))))
 
 
 def _collected(frame: Any) -> Any:

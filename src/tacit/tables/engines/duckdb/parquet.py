@@ -7,10 +7,10 @@ import os
 import re
 import struct
 import weakref
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from tacit.errors import DataSourceError, did_you_mean
 from tacit.expressions.schema import Column, Schema
@@ -344,13 +344,16 @@ def parquet_view(
     *,
     parts: Collection[str] = (),
     zoned: bool = False,
+    placed: bool = False,
 ) -> str:
     """Return a view of Parquet files, replaced by another when a cell cannot be read."""
     # parts: columns that are parts of the names of the folder, and hide those of the files.
     # zoned: whether a time in milliseconds with a zone stays a moment.
+    # placed: whether the view has the positions of the file and of the row in it, as tacit_0 and
+    #   tacit_1.
     shown = {n: t for n, t in types_of(scan(""), engine).items() if n not in without}
     moments = {n for n in millis if zoned and shown[n] == "TIMESTAMP WITH TIME ZONE"}
-    made = _Views(scan, list(files), shown, list(millis), moments, engine, parts)
+    made = _Views(scan, list(files), shown, list(millis), moments, engine, parts, placed)
     view = engine.view(made.first())
     made.name = view
     engine.on_failure("InvalidInputException", made.without_text)
@@ -359,11 +362,19 @@ def parquet_view(
     return view
 
 
+# Whether this release of DuckDB can put a mark for bytes that are not text, once it was asked.
+_marks_text: list[bool] = []
+
+
 def reads_marked_text(engine: DuckEngine) -> bool:
     """Return whether the engine can put a mark for bytes that are not text."""
-    known = "list_contains(parameters, 'utf8_validation')"
-    query = f"select 1 from duckdb_functions() where function_name = 'read_parquet' and {known}"
-    return bool(engine.rows(query))
+    if not _marks_text:  # it takes long to list its functions
+        named = "function_name = 'read_parquet' and function_type = 'table'"
+        known = "list_contains(parameters, 'utf8_validation')"
+        _marks_text.append(
+            bool(engine.rows(f"select 1 from duckdb_functions() where {named} and {known}"))
+        )
+    return _marks_text[0]
 
 
 def contains_text(declared: str) -> bool:
@@ -383,7 +394,9 @@ class _Views:
         moments: Collection[str],
         engine: DuckEngine,
         parts: Collection[str],
+        placed: bool = False,
     ) -> None:
+        self._shows_position = placed
         self._scan, self._files, self._types, self._millis = scan, files, types, millis
         self._moments = moments
         self._engine = weakref.ref(engine)  # this must not keep it open
@@ -391,7 +404,7 @@ class _Views:
         self._read = {n: t for n, t in types.items() if n.casefold() not in parts}
         self._placed_scan, self._placed = scan, self._quoted
         if any(name.casefold() in _ROW_POSITION for name in types) and (
-            millis or any(map(contains_text, self._read.values()))
+            placed or millis or any(map(contains_text, self._read.values()))
         ):
             self._rename_columns(engine)
         self._texts: list[str] = []
@@ -425,12 +438,18 @@ class _Views:
 
     def first(self) -> str:
         """Return the SQL of the view that reads the files once."""
-        shown = ", ".join(
-            f"{self._time(n, f'epoch_us({shield(q)})', 1) if n in self._millis else shield(q)}"
-            f" as {q}"
-            for n, q in self._quoted.items()
-        )
-        return f"select {shown or '1'} from {self._scan('')}"
+        scan, read = self._scan, self._quoted
+        position: list[str] = []
+        if self._shows_position:  # by names that no column has
+            scan, read = self._placed_scan, self._placed
+            position = [f"{name} as tacit_{i}" for i, name in enumerate(_ROW_POSITION)]
+        cells = {n: shield(read[n], self._types[n]) for n in self._quoted}
+        shown = [
+            f"{self._time(n, f'epoch_us({cell})', 1) if n in self._millis else cell} as "
+            f"{self._quoted[n]}"
+            for n, cell in cells.items()
+        ]
+        return f"select {', '.join([*position, *shown]) or '1'} from {scan('')}"
 
     def without_text(self) -> None:
         """Replace the view by one whose cells are missing where they are not text."""
@@ -479,9 +498,9 @@ class _Views:
         if self._stored:
             cells = [(f"c{i}", numbered[name]) for i, name in enumerate(self._stored)]
             source += f" join ({_placed(cells, self._copies)}) as t on {_same('t')}"
-        shown = []
+        shown = ["m.tacit_0", "m.tacit_1"] if self._shows_position else []
         for name, n in numbered.items():
-            cell = shield(f"m.{n}")
+            cell = shield(f"m.{n}", self._types[name])
             if name in self._stored:
                 cell = shield(f"t.{n}")
                 if name in self._millis:
@@ -491,7 +510,8 @@ class _Views:
             elif name in self._millis:
                 cell = self._time(name, f"epoch_us({cell})", 1)
             elif name in self._texts:
-                cell = f"case when {cell} = {shield(f'l.{n}')} then {cell} end"
+                left_out = shield(f"l.{n}", "VARCHAR")
+                cell = f"case when {cell} = {left_out} then {cell} end"
             shown.append(f"{cell} as {self._quoted[name]}")
         engine = self._engine()
         assert engine is not None  # it runs this view
@@ -659,6 +679,42 @@ def _refuse_hidden(names: Sequence[str], files: Sequence[str], copied: Sequence[
             raise OpaqueSqlError(f"column {name!r} is in the files and in the names of folders")
 
 
+class ListedFiles(NamedTuple):
+    """Files of a list that declare the same columns."""
+
+    files: list[str]
+    view: str  # with the position of each row, as of :func:`parquet_view`
+    types: dict[str, str]  # of its columns, with those of the position
+    ids: dict[int, str]  # the names of columns by the ids that the files give them
+
+
+def listed_parquet(files: Sequence[str], engine: DuckEngine) -> list[ListedFiles]:
+    """Return views of the Parquet files that the log of a table lists; no row is read."""
+    engine.read_in_place()
+    _check_footers(files, engine)
+    listed = []
+    for fields, group in _alike(files[0], files, engine, ids=True):
+        millis, within, _ = _in_millis(fields)
+        scan = _read(group, "hive_partitioning = false")
+        view = parquet_view(scan, group, engine, millis, within, placed=True)
+        ids = {f[3]: f[0] for f in _top(fields) if f[3] is not None}
+        listed.append(ListedFiles(group, view, types_of(view, engine), ids))
+    return listed
+
+
+def _top(fields: Sequence[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """Yield the columns themselves, of a schema that lists what is within them behind them."""
+    rest = iter(fields)
+
+    def skip(children: int) -> None:
+        for _ in range(children):
+            skip(next(rest)[1])
+
+    for _ in range(next(rest)[1]):
+        yield (field := next(rest))
+        skip(field[1])
+
+
 def _with_problems(columns: Iterable[Column], problems: dict[str, str]) -> Schema:
     refused = [Column(name, "other", "VARCHAR", why, reads="") for name, why in problems.items()]
     return Schema([*(c for c in columns if c.name not in problems), *refused])
@@ -757,18 +813,19 @@ def _folder_columns(path: str, files: Sequence[str]) -> tuple[str, ...]:
 
 
 def _alike(
-    path: str, files: Sequence[str], engine: DuckEngine
+    path: str, files: Sequence[str], engine: DuckEngine, *, ids: bool = False
 ) -> list[tuple[tuple[tuple[Any, ...], ...], list[str]]]:
     """Return the files in groups that declare the same columns of the same types, with these."""
     # Of each column: its name, how many others are right below it, whether it is a time in
-    # milliseconds, and its type.
+    # milliseconds, its id where ids are asked for, and its type.
     millis = (
         "type = 'INT64' and (coalesce(converted_type = 'TIMESTAMP_MILLIS', false) "
         "or coalesce(logical_type like '%MILLIS=MilliSeconds%', false))"
     )
     type_fields = "type, type_length, converted_type, scale, precision, logical_type"
     selected = (
-        f"file_name, name, coalesce(num_children, 0), coalesce({millis}, false), {type_fields}"
+        f"file_name, name, coalesce(num_children, 0), coalesce({millis}, false), "
+        f"{'field_id, ' * ids}{type_fields}"
     )
     fields: dict[str, list[tuple[Any, ...]]] = {f: [] for f in files}
     select = f"select {selected} from parquet_schema({file_list(files)})"

@@ -20,19 +20,18 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 from weakref import proxy
 
+from tacit.calls import calls_inside
 from tacit.errors import DataSourceError, DataSourceWarning, UsageError, did_you_mean, need
 from tacit.expressions.dialect import Dialect, is_date, read_cell
-from tacit.expressions.schema import Column, Schema, kind_of
+from tacit.expressions.schema import Schema
 from tacit.tables.engines.base import (
     EngineMemoryError,
     Opened,
     closed_on_failure,
-    refuse_like_names,
 )
 from tacit.tables.engines.csv import (
     BLOCK,
     LINE_LIMIT,
-    TYPES,
     CsvFormat,
     CsvOptions,
     Notice,
@@ -42,7 +41,6 @@ from tacit.tables.engines.csv import (
     csv_format,
     declared_sql,
     file_lines,
-    numbers_sql,
     refuse_csv,
     split,
 )
@@ -58,10 +56,13 @@ from tacit.tables.engines.duckdb.engine import (
 from tacit.tables.engines.duckdb.frames import (
     carried,
     open_arrow,
+    open_arrow_stream,
+    open_columns,
     open_pandas,
     open_polars,
     streamed,
 )
+from tacit.tables.engines.duckdb.lake import open_lake
 from tacit.tables.engines.duckdb.parquet import (
     OpaqueSqlError,
     check_remote,
@@ -69,8 +70,10 @@ from tacit.tables.engines.duckdb.parquet import (
     open_parquet,
     public_part,
 )
+from tacit.tables.engines.duckdb.schema_files import open_schema_files
 from tacit.tables.engines.duckdb.sqlite import open_sqlite
 from tacit.tables.engines.duckdb.survey import open_survey
+from tacit.tables.engines.duckdb.text_rows import filled, open_json_lines, text_columns
 from tacit.tables.engines.duckdb.view_files import (
     RelationEngine,
     ViewFiles,
@@ -78,16 +81,23 @@ from tacit.tables.engines.duckdb.view_files import (
     may_read_parquet,
 )
 from tacit.tables.engines.files import (
+    SCHEMAS,
     SURVEYS,
     ConfinedPath,
+    MetadataPath,
+    PathList,
     TableFormatError,
+    check_nothing,
     data_files,
     database_file,
+    lake_of,
     misnamed,
     pack_of,
+    refuse_table_format,
     typed,
 )
 from tacit.tables.engines.files import kind_of as kind_of_file
+from tacit.tables.engines.fixed_width import FixedColumn, by_bytes, field_sql, scaled_sql
 
 # Open CSV files for DuckDB, which is given their rows in a form that it can read in one way only.
 #
@@ -120,23 +130,11 @@ def open_csv(
     opened = csv_files(files, form)
     names = list(dict.fromkeys(name for file in opened for name in file.names))
     # What is read as names may be records, if the files have no line of names.
-    refuse_like_names(names, public=False)
-    for column in form.types:
-        if column not in names:
-            raise UsageError(
-                f"a kind is declared for {column!r}, and there is no such column; "
-                f"{did_you_mean(column, names)}"
-            )
-    types = form.types if notice is None else {}
-    columns = []
-    for name in names:
-        declared = TYPES[types[name]].upper() if name in types else "VARCHAR"
-        kind = kind_of(declared) if name in types else "undeclared"
-        numbers = numbers_sql(form, engine.dialect) if kind == "undeclared" else ""
-        columns.append(Column(name, kind, declared, numbers=numbers))
-    schema = Schema(columns)
-    table = engine.empty_table({c.name: c.declared for c in columns})
-    form = replace(form, types=types)
+    schema = text_columns(names, form, engine)
+    if notice is not None:
+        form = replace(form, types={})
+        schema = text_columns(names, form, engine)
+    table = engine.empty_table({c.name: c.declared for c in schema.values()})
     engine.before_reading(partial(import_csv, opened, form, table, proxy(engine), notice))
     return table, schema
 
@@ -245,18 +243,22 @@ def _lines(file: BinaryIO, form: CsvFormat, block: int = BLOCK) -> Iterator[byte
 
 def _warn_of_names(file: CsvFile) -> None:
     """Warn of names that look like a record: they are public, and would publish it."""
-    odd = sum(
-        name == f"column{index}" or read_cell("read_number", name) is not None or is_date(name)
+    # Row names of R and the index of pandas have no name: an empty first field alone is no record.
+    odd = [
+        index
         for index, name in enumerate(file.names, 1)
-    )
+        if name == f"column{index}" or read_cell("read_number", name) is not None or is_date(name)
+    ]
+    if odd == [1] and file.names[0] == "column1" and len(file.names) > 1:
+        odd = []
     short = Path(file.path).name
     if odd:
         warnings.warn(
-            f"the first line of {short} may be a record: {odd} of its {len(file.names)} fields are "
-            "numbers, dates or empty. It is taken for the names of the columns, which are public. "
-            "If it is a record, give the names: header=['id', 'age', ...]",
+            f"the first line of {short} may be a record: {len(odd)} of its {len(file.names)} "
+            "fields are numbers, dates or empty. It is taken for the names of the columns, which "
+            "are public. If it is a record, give the names: header=['id', 'age', ...]",
             DataSourceWarning,
-            stacklevel=2,
+            stacklevel=calls_inside(),
         )
         return
     # A sign that occurs in the names more often than there are gaps between them.
@@ -268,7 +270,7 @@ def _warn_of_names(file: CsvFile) -> None:
             f"{short} has a {'single ' if not gaps else ''}column with the name {suspect!r}: if "
             f"its fields are separated by another character, say so, as in delimiter={often[0]!r}",
             DataSourceWarning,
-            stacklevel=2,
+            stacklevel=calls_inside(),
         )
 
 
@@ -298,7 +300,7 @@ def _import_alike(
 ) -> None:
     d, own = engine.dialect, files[0].form
     failed: list[str] = []
-    cells = [f"c{cell}" for cell in range(len(names))]
+    cells = [f"c{cell}" for cell in range(own.fields or len(names))]
     listed = ", ".join(f"{d.literal(cell)}: 'VARCHAR'" for cell in cells)
     fixed = (
         f"auto_detect = false, header = true, columns = {{{listed}}}, compression = 'none', "
@@ -307,10 +309,14 @@ def _import_alike(
         f"max_line_size = {1 << 22}, buffer_size = {1 << 23}, strict_mode = true"
         + (", parallel = false" if own.multiline > 1 else "")
     )
-    picked = ", ".join(
-        declared_sql(_filled(cell, form, d), form.types.get(name), form, d)
-        for cell, name in zip(cells, names, strict=True)
-    )
+    if form.layout:
+        values = [_fixed(column, form, d) for column in form.layout]
+    else:
+        values = [
+            declared_sql(filled(cell, form, d), form.types.get(name), form, d)
+            for cell, name in zip(cells, names, strict=True)
+        ]
+    picked = ", ".join(values)
     targets = ", ".join(map(d.identifier, names))
     assert engine.folder is not None  # files have an engine of their own
     with _piped(_rows(files, cells, notice, failed), engine.folder) as pipe:
@@ -325,10 +331,15 @@ def _import_alike(
         )
 
 
-def _filled(cell: str, form: CsvFormat, d: Dialect) -> str:
-    """Return a cell with the texts of ``null=`` missing, which may hold what parts the fields."""
-    null = ", ".join(d.literal(text.strip(" ")) for text in form.null)
-    return f"(case when trim({cell}, ' ') not in ({null}) then {cell} end)" if null else cell
+def _fixed(column: FixedColumn, form: CsvFormat, d: Dialect) -> str:
+    """Return the value of a field of fixed width, of the only cell of its line."""
+    text = filled(field_sql("c0", column, form.positions, d), form, d)
+    kind = form.types.get(column.name)
+    if kind is None and column.decimals:  # of a table that is checked, where all stays text
+        number = scaled_sql(declared_sql(text, "float", form, d), text, column, form.decimal, d)
+        return f"coalesce(cast({number} as varchar), {text})"
+    value = declared_sql(text, kind, form, d)
+    return scaled_sql(value, text, column, form.decimal, d) if kind == "float" else value
 
 
 def _rows(
@@ -348,7 +359,10 @@ def _rows(
                     if isinstance(fields, str) or _named(fields) != file.names:
                         raise DataSourceError("the file has other names than when it was opened")
                 note = None if notice is None else _from_line(notice(file), passed)
-                yield from cleaned(blocks, file.form, len(file.names), note)
+                if file.form.positions == "bytes" and file.form.text_encoding == "utf-8":
+                    blocks = map(by_bytes, blocks)
+                width = file.form.fields or len(file.names)
+                yield from cleaned(blocks, file.form, width, note)
         except _UNREADABLE:
             failed.append(file.path)
 
@@ -439,11 +453,12 @@ def open_in_duckdb(
         refuse_csv(csv, "this table declares its own columns")
     connection = source if _is(source, "DuckDBPyConnection") else None
     path = isinstance(source, (str, os.PathLike))
-    database = path and database_file(source)
+    lake = lake_of(source) if path else ""
+    database = path and not lake and database_file(source)
     if connection is not None and table is None:
         raise UsageError("name the table: open_source(connection, table='visits')")
     if connection is None and table is not None and not database:
-        if path and not is_remote(os.fspath(source)):
+        if path and not lake and not is_remote(os.fspath(source)):
             data_files(source)  # a database of another program is named as such
         raise UsageError("table= belongs to a database; this source is a single table")
     database_path = ""
@@ -648,9 +663,80 @@ def _from_frame(table: Any, engine: DuckEngine) -> tuple[str, Schema] | None:
         return open_polars(table, engine)
     if hasattr(table, "dtypes") and hasattr(table, "iloc"):
         return open_pandas(table, engine)
-    if type(table).__module__.split(".")[0] == "pyarrow" and hasattr(table, "__arrow_c_stream__"):
-        return open_arrow(table, engine)
+    if isinstance(table, dict):
+        return open_columns(table, engine)
+    if type(table).__module__.split(".")[0] == "pyarrow":
+        if hasattr(table, "__arrow_c_stream__"):
+            return open_arrow(table, engine)
+        if hasattr(table, "get_fragments"):
+            return _open_dataset(table, engine)
     return None
+
+
+def _open_dataset(dataset: Any, engine: DuckEngine) -> tuple[str, Schema]:
+    """Open a dataset of pyarrow: its schema now, its rows at the first query."""
+    _check_dataset(dataset)
+
+    def rows() -> Any:
+        _check_dataset(dataset)  # files may have been written again
+        # no filter, so that no statistics decide which rows are read
+        return dataset.scanner(
+            batch_size=1 << 14, batch_readahead=1, fragment_readahead=1, use_threads=False
+        ).to_reader()
+
+    return open_arrow_stream(dataset.schema, rows, engine)
+
+
+def _check_dataset(dataset: Any) -> None:
+    """Raise if a dataset may leave rows out, or if one row may decide how others are read."""
+    if getattr(dataset, "_scan_options", None):
+        raise DataSourceError(
+            "the dataset selects rows, and pyarrow does so by the statistics of files: give it "
+            "without its filter, and select rows in the question (where=)"
+        )
+    for child in getattr(dataset, "children", ()):
+        _check_dataset(child)
+    if not hasattr(dataset, "files"):
+        return
+    kind = dataset.format.default_extname
+    if kind not in ("parquet", "arrow", "ipc", "feather"):
+        raise DataSourceError(
+            f"the dataset is of {kind} files, whose types or times pyarrow takes from rows: open "
+            "the files themselves, as in tc.Session('visits/*.csv', ...)"
+        )
+    if dataset.filesystem.type_name != "local":
+        raise DataSourceError(
+            "the dataset is not of local files, and may be of a table whose log says which of them "
+            "count: read it into a table of pyarrow, or open its files"
+        )
+    refuse_table_format(dataset.files)
+    for file in dataset.files:
+        _check_types(file, dataset)
+
+
+def _check_types(file: str, dataset: Any) -> None:
+    """Raise if a file of a dataset has a column in another type: a cast fails by one value."""
+    import pyarrow as pa
+
+    try:
+        own = dataset.format.inspect(file, dataset.filesystem)  # anew: a fragment keeps its schema
+    except (OSError, pa.ArrowException):
+        own = None
+    if own is None:
+        raise DataSourceError(
+            f"{Path(file).name} of the dataset cannot be read: it was moved, or is damaged"
+        )
+    for field in own:
+        number = dataset.schema.get_field_index(field.name)
+        if number < 0 or pa.types.is_null(field.type):
+            continue
+        expected = dataset.schema.field(number).type
+        if field.type != expected:
+            raise DataSourceError(
+                f"column {field.name!r} of the dataset is {expected}, and {field.type} in "
+                f"{Path(file).name}: write its files with one type, or open the files themselves, "
+                "as in tc.Session('visits/*.parquet', ...)"
+            )
 
 
 def _open_relation(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
@@ -739,16 +825,21 @@ def _from_memory(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
 def _from_path(source: str | os.PathLike[str], csv: CsvOptions, engine: DuckEngine) -> Opened:
     path = os.fspath(source)
     if is_remote(path):
+        engine.is_changed()  # it loads what reads from there
         return _from_address(path, csv, engine)
+    if lake := lake_of(source):
+        return _from_lake(lake, source, csv, engine)
     files, location = data_files(source), typed(source)
     kind = kind_of_file(files[0])
     is_csv = kind == "csv"
     if isinstance(source, ConfinedPath):  # a file may become a link meanwhile
-        once = is_csv or kind in SURVEYS  # Parquet files are read by every query
+        once = kind != "parquet"  # Parquet files are read by every query
         before = engine.before_reading if once else engine.before_each
         before(partial(_check_all, source, files))
     label = Path(path.rstrip("/")).name or Path(location).resolve().name
     if is_csv:
+        others: Any = {name: value for name, value in csv.items() if name in _OF_OTHERS}
+        refuse_csv(others, "this is a CSV file")
         relation, schema = open_csv(files, csv_format(**csv), engine)
     elif kind in SURVEYS:
         given: Any = {name: value for name, value in csv.items() if name != "encoding"}
@@ -756,9 +847,38 @@ def _from_path(source: str | os.PathLike[str], csv: CsvOptions, engine: DuckEngi
         encoding = csv.get("encoding") and csv_format(**csv).encoding
         table = open_survey(files, kind, engine, encoding)
         return Opened(label, table.schema, engine, table.relation, table.missing, table.labels)
+    elif kind in SCHEMAS:
+        refuse_csv(csv, "its schema declares its columns")
+        relation, schema = open_schema_files(files, kind, engine)
+    elif kind == "json lines":
+        refuse_csv(csv, f"{label} has none of that", but=_OF_CELLS)
+        relation, schema = open_json_lines(files, csv_format(**csv), engine)
     else:
         refuse_csv(csv, "a Parquet file declares its own columns")
-        relation, schema = open_parquet(location, files, engine)
+        folder = source.folder if isinstance(source, PathList) else location
+        relation, schema = open_parquet(folder, files, engine)
+    return Opened(label, schema, engine, relation)
+
+
+_OF_CELLS = ("types", "header", "null", "date_format", "time_format", "decimal", "thousands")
+_OF_OTHERS = ("version", "snapshot")  # options that no CSV file has
+
+
+def _from_lake(
+    kind: str, source: str | os.PathLike[str], csv: CsvOptions, engine: DuckEngine
+) -> Opened:
+    """Open a table of Delta or Iceberg, by its log."""
+    location, form = typed(source), csv_format(**csv)
+    if isinstance(source, MetadataPath):
+        location = source.metadata
+    own = "version" if kind == "Delta" else "snapshot"
+    refuse_csv(csv, f"a table of {kind} declares its own columns", but=[own])
+    check = source.check if isinstance(source, ConfinedPath) else check_nothing
+    check(location)
+    relation, schema, files = open_lake(kind, location, form.version, form.snapshot, engine, check)
+    if isinstance(source, ConfinedPath):
+        engine.before_each(partial(_check_all, source, files))
+    label = Path(os.fspath(source).rstrip("/")).name or Path(location).resolve().name
     return Opened(label, schema, engine, relation)
 
 
@@ -780,6 +900,9 @@ def _from_address(address: str, csv: CsvOptions, engine: DuckEngine) -> Opened:
     return Opened(label, schema, engine, relation)
 
 
-def is_csv_source(path: str | os.PathLike[str]) -> bool:
-    """Return whether a path, a folder or a glob names CSV files, which declare no types."""
-    return not is_remote(os.fspath(path)) and kind_of_file(data_files(path)[0]) == "csv"
+def text_kind(path: str | os.PathLike[str]) -> str:
+    """Return ``"csv"`` or ``"json lines"``, whose files declare no types; of other files ``""``."""
+    if is_remote(os.fspath(path)) or lake_of(path):
+        return ""
+    kind = kind_of_file(data_files(path)[0])
+    return kind if kind in ("csv", "json lines") else ""

@@ -15,7 +15,7 @@ from tacit.errors import DataSourceError, did_you_mean
 from tacit.expressions.schema import Column, Schema
 from tacit.tables.engines.base import refuse_like_names
 from tacit.tables.engines.duckdb.engine import DuckEngine, column_of
-from tacit.tables.engines.duckdb.frames import cell_text, import_batches, in_unicode
+from tacit.tables.engines.duckdb.frames import cell_text, import_batches, sound
 
 # A column of SQLite holds values of any type, and its drivers take the type of a column from its
 # first rows.  Here the declared type alone decides it, by SQLite's own rules of affinity, and each
@@ -141,7 +141,7 @@ def _batches(table: _Table, schema: Any, failed: list[str]) -> Iterator[Any]:
                         zip(*rows, strict=True), table.types, schema, strict=True
                     )
                 ]
-                yield in_unicode(pa.RecordBatch.from_arrays(arrays, schema=schema))
+                yield sound(pa.RecordBatch.from_arrays(arrays, schema=schema))
     except (sqlite3.Error, DataSourceError, OSError):
         failed.append(table.path)
 

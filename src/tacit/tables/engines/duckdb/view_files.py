@@ -19,7 +19,8 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 from tacit.errors import DataSourceError
@@ -77,15 +78,19 @@ class ViewFiles:
         both = f"{listed.format('view', 'sql')} union all {listed.format('table', 'null')}"
         for row in engine.rows(both):
             self._known.setdefault(row[2].casefold(), []).append((row[0], row[1], row[2], row[3]))
-        macros = (
-            "select function_name, macro_definition from duckdb_functions() "
-            "where function_type in ('macro', 'table_macro') and not internal"
-        )
-        self._macros = {name.casefold(): str(text) for name, text in engine.rows(macros)}
         kinds = engine.rows("select database_name, type from duckdb_databases()")
         self._lakes = {name for name, kind in kinds if str(kind).casefold() in _LAKES}
         self.texts: list[str] = []
         """All SQL that was examined, and that of the macros that it names."""
+
+    @cached_property
+    def _macros(self) -> dict[str, str]:
+        """The macros of the connection; DuckDB takes long to list its functions."""
+        macros = (
+            "select function_name, macro_definition from duckdb_functions() "
+            "where function_type in ('macro', 'table_macro') and not internal"
+        )
+        return {name.casefold(): str(text) for name, text in self._ask(macros)}
 
     def of_view(self, database: str, schema: str, name: str) -> str | None:
         """Return a view rewritten; None if it is not a view, or reads no Parquet file."""
@@ -202,7 +207,7 @@ class ViewFiles:
                 raise OpaqueSqlError("says how text is validated")
             raise OpaqueSqlError(f"reads files with the option {min(set(options) - _OPTIONS)}")
         try:
-            ((given,),) = self._ask(self._select(positional[0]))
+            ((given,),) = self._ask(self._selects(positional)[0])
         except EngineMemoryError:
             raise
         except DataSourceError:
@@ -210,10 +215,8 @@ class ViewFiles:
         given = [given] if isinstance(given, str) else given
         if not isinstance(given, list) or not all(isinstance(file, str) for file in given):
             raise OpaqueSqlError("reads a file whose name is not known when the view is opened")
-        more = "".join(
-            f", {option} = {self._select(value).removeprefix('SELECT ')}"
-            for option, value in options.items()
-        )
+        values = (sql.removeprefix("SELECT ") for sql in self._selects(options.values()))
+        more = "".join(f", {option} = {sql}" for option, sql in zip(options, values, strict=True))
         self._put(node, self._source(given, more), name)
         return True
 
@@ -243,11 +246,18 @@ class ViewFiles:
         node.clear()
         node.update(table | options)
 
-    def _select(self, expression: Node) -> str:
-        """Return the SQL that selects an expression."""
-        tree = self._parsed("select 1")
+    def _selects(self, expressions: Iterable[Node]) -> list[str]:
+        """Return the SQL that selects each expression."""
+        return self._texts([self._selecting(expression) for expression in expressions])
+
+    @cached_property
+    def _of_one(self) -> str:
+        return json.dumps(self._parsed("select 1"))
+
+    def _selecting(self, expression: Node) -> Node:
+        tree: Node = json.loads(self._of_one)
         tree["statements"][0]["node"]["select_list"] = [expression]
-        return self._text(tree)
+        return tree
 
     def _parsed(self, sql: str) -> Node:
         literal = DUCKDB.literal(sql)
@@ -257,8 +267,14 @@ class ViewFiles:
         return tree
 
     def _text(self, tree: Node) -> str:
-        literal = DUCKDB.literal(json.dumps(tree))
-        return str(self._engine.rows(f"select json_deserialize_sql({literal}::json)")[0][0])
+        return self._texts([tree])[0]
+
+    def _texts(self, trees: Sequence[Node]) -> list[str]:
+        if not trees:
+            return []
+        literals = (DUCKDB.literal(json.dumps(tree)) for tree in trees)
+        listed = ", ".join(f"json_deserialize_sql({literal}::json)" for literal in literals)
+        return list(map(str, self._engine.rows(f"select {listed}")[0]))
 
 
 def may_read_parquet(texts: Sequence[str], plan: Callable[[], str]) -> bool:

@@ -1,1 +1,0 @@
-"""Means and distributions of numbers: one mechanism a file."""

@@ -1,0 +1,141 @@
+"""Files of JSON lines, whose cells have no declared types, for DuckDB."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from weakref import proxy
+
+from tacit.errors import UsageError, did_you_mean
+from tacit.expressions.dialect import is_unicode
+from tacit.expressions.schema import Column, Schema, kind_of
+from tacit.tables.engines.base import refuse_like_names
+from tacit.tables.engines.csv import (
+    LINE_LIMIT,
+    TYPES,
+    CsvFormat,
+    declared_sql,
+    file_lines,
+    numbers_sql,
+)
+from tacit.tables.engines.duckdb.engine import DuckEngine
+from tacit.tables.engines.duckdb.frames import import_batches
+
+# Each cell becomes text by its own value, as a cell of a CSV file is text, and is then read as the
+# column is declared, or as each question needs it.  No row decides how another is read.
+#
+# A line is a row.  Numbers are the text that they are written as; true and false are these words;
+# null, a list and an object are missing.  Of a name that occurs twice the last counts.  A line that
+# is not one object in UTF-8, is nested too deeply or is longer than :data:`LINE_LIMIT` is a row in
+# which everything is missing; an empty line is not a row.
+
+
+_ROWS = 16_384  # of a batch
+Cells = list[str | None]
+
+
+def text_columns(names: Sequence[str], form: CsvFormat, engine: DuckEngine) -> Schema:
+    """Return columns of text, or of the kinds that are declared."""
+    refuse_like_names(names, public=False)
+    for column in form.types:
+        if column not in names:
+            raise UsageError(
+                f"a kind is declared for {column!r}, and there is no such column; "
+                f"{did_you_mean(column, names)}"
+            )
+    columns = []
+    for name in names:
+        declared = TYPES[form.types[name]].upper() if name in form.types else "VARCHAR"
+        kind = kind_of(declared) if name in form.types else "undeclared"
+        numbers = numbers_sql(form, engine.dialect) if kind == "undeclared" else ""
+        columns.append(Column(name, kind, declared, numbers=numbers))
+    return Schema(columns)
+
+
+def filled(cell: str, form: CsvFormat, d: Any) -> str:
+    """Return a cell with the texts of ``null=`` missing."""
+    null = ", ".join(d.literal(text.strip(" ")) for text in form.null)
+    return f"(case when trim({cell}, ' ') not in ({null}) then {cell} end)" if null else cell
+
+
+def open_json_lines(
+    files: Sequence[str], form: CsvFormat, engine: DuckEngine
+) -> tuple[str, Schema]:
+    """Return the relation that the files will be, and its columns; no row is read."""
+    if form.header is True and not form.types:
+        raise UsageError(
+            f"{Path(files[0]).name} has no schema, and its lines are rows: name its columns, "
+            "as in header=['id', 'age'], or types={'id': 'text', 'age': 'integer'}"
+        )
+    names = form.names or tuple(form.types)
+    schema = text_columns(names, form, engine)
+    table = engine.empty_table({c.name: c.declared for c in schema.values()})
+    engine.before_reading(partial(_import, list(files), names, form, table, proxy(engine)))
+    return table, schema
+
+
+def _import(
+    files: Sequence[str],
+    names: Sequence[str],
+    form: CsvFormat,
+    table: str,
+    engine: DuckEngine,
+) -> None:
+    import pyarrow as pa
+
+    d = engine.dialect
+    cells = [f"c{index}" for index in range(len(names))]
+    schema = pa.schema([(cell, pa.string()) for cell in cells])
+
+    def batches(failed: list[str]) -> Iterator[Any]:
+        for path in files:
+            try:
+                source = _json_rows(path, names)
+                while part := list(islice(source, _ROWS)):
+                    columns = zip(*part, strict=True)
+                    arrays = [pa.array(column, pa.string()) for column in columns]
+                    yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+            except Exception:
+                failed.append(path)
+
+    picked = [
+        declared_sql(filled(cell, form, d), form.types.get(name), form, d)
+        for cell, name in zip(cells, names, strict=True)
+    ]
+    import_batches(table, schema, batches, engine, picked)
+
+
+def _json_rows(path: str, names: Sequence[str]) -> Iterator[Cells]:
+    read = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=_nothing).decode
+    empty: Cells = [None] * len(names)
+    with open(path, "rb") as file:
+        for block in file_lines(file):
+            for line in block.split(b"\n"):
+                if not line:
+                    continue
+                row = _object(line, read)
+                yield empty if row is None else [_json_text(row.get(name)) for name in names]
+
+
+def _object(line: bytes, read: Callable[[str], Any]) -> dict[str, Any] | None:
+    if len(line) > LINE_LIMIT:
+        return None
+    try:
+        row = read(line.decode())
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def _nothing(_: str) -> None:
+    """Return None for NaN and the infinities, which JSON does not have."""
+
+
+def _json_text(cell: Any) -> str | None:
+    if cell is True or cell is False:
+        return "true" if cell else "false"
+    return cell if isinstance(cell, str) and cell and is_unicode(cell) else None
