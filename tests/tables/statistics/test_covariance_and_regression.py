@@ -27,10 +27,10 @@ from tacit.tables.statistics.covariance_and_regression import (
     Covariance,
     CovariancePart,
     LinearRegressionPart,
-    NoisySums,
     covariance,
     of_columns,
 )
+from tacit.tables.statistics.noisy_sums import NoisySums
 from tacit.tables.statistics.part import Noise
 from tacit.tables.steps import Basis
 

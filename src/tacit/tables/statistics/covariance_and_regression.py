@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, NamedTuple, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import Number, as_fraction, show
 from tacit.calls import public
@@ -24,10 +22,6 @@ from tacit.tables.noise import (
     Array,
     Band,
     Estimate,
-    GridNoise,
-    half_widths,
-    laplace_tail_bound,
-    normal_quantile,
 )
 from tacit.tables.query.requests import Products, Request
 from tacit.tables.statistics.base import (
@@ -39,13 +33,20 @@ from tacit.tables.statistics.base import (
     bounded,
     register_statistic,
 )
+from tacit.tables.statistics.noisy_sums import (
+    Flags,
+    Line,
+    NoisySums,
+    last_of,
+    last_possible,
+    nearer,
+)
 from tacit.tables.statistics.part import LEVEL, Columns, Noise, Part
 from tacit.tables.steps import MOST_COLUMNS, MOST_CORNERS, Basis, ProductsByGroup
 
 # What the statistics of two or more columns share: how they are asked, and their noisy sums.
 
 
-Flags: TypeAlias = NDArray[np.bool_]
 Bounds: TypeAlias = Mapping[str, tuple[Number, Number]]  # the public bounds of columns, by name
 
 # The probability that the sums are outside the bands that an interval rests on: part of the
@@ -226,184 +227,6 @@ class ProductsPart(Part):
         return np.array([float(grid.step * grid.cells / 2) for grid in self.grids])
 
 
-@dataclass(frozen=True)
-class NoisySums:
-    """The released coordinates of each group, and what the noise can have done to them."""
-
-    noisy: Array  # shape (groups, coordinates)
-    basis: Basis
-    distribution: GridNoise
-
-    def band(self, chance: float) -> tuple[Array, Array]:
-        """Return the sums of the monomials, shape (groups, monomials), and how far each is off."""
-        # With a probability of at least ``1 - chance`` all are within that (the union bound).
-        decoding = self.basis.decoding
-        level = 1 - chance / len(decoding)
-        return self.noisy @ decoding.T, half_widths(self.distribution, decoding, level)
-
-    def quantile(self, weights: Array, spread: Array, chance: float) -> Array:
-        """Return how far a weighted sum of the noises of the monomials is off, but for a chance."""
-        # A quantile rises with the absolute value of every weight, so the largest are taken.
-        decoding = self.basis.decoding
-        most = np.abs(weights @ decoding) + spread @ np.abs(decoding)
-        return half_widths(self.distribution, most, 1 - chance)
-
-    @property
-    def values(self) -> Array:
-        """The noisy sums of the monomials, shape (groups, monomials)."""
-        return np.asarray(self.noisy @ self.basis.decoding.T)
-
-    @cached_property
-    def _directions(self) -> Array:
-        """The decoding in orthonormal directions: shape (monomials, directions)."""
-        # The sums of products of different columns are orthogonal in the coordinates, which are
-        # corners or these sums themselves; a square is half of the rows and a coordinate more.
-        decoding, basis = self.basis.decoding, self.basis
-        plain = [len(set(f)) == len(f) for f in basis.monomials]
-        norms = np.sqrt((decoding[plain] ** 2).sum(axis=1, keepdims=True))
-        own = np.eye(basis.width)[basis.width - len(basis.squares) :]
-        return np.asarray(decoding @ np.vstack((decoding[plain] / norms, own)).T)
-
-    def bound(self, weights: Array, spread: Array, chance: float) -> Array:
-        """Return a norm of the weights that bounds :meth:`quantile`, nearly as short for many."""
-        # One multiple of the deviation is enough for every sum; and in orthogonal directions what
-        # the weights can be off by hardly adds to their norm.
-        kind, level = self.distribution.kind, 1 - chance
-        tail = normal_quantile(level)
-        if kind == "laplace":
-            tail = math.sqrt(2) * laplace_tail_bound(level)
-        own = np.abs(weights @ self._directions) + spread @ np.abs(self._directions)
-        steps = (np.abs(weights) + spread) @ np.abs(self.basis.decoding).sum(axis=1)
-        size = np.sqrt((own**2).sum(axis=-1))
-        return np.asarray(tail * self.distribution.scale * size + self.distribution.grid * steps)
-
-    def shorter(self, weights: Array, spread: Array, chance: float) -> Array:
-        """Return the lesser of both bounds."""
-        bound = self.bound(weights, spread, chance)
-        if self.distribution.kind == "gaussian":  # the norm is that of the quantile
-            return bound
-        return np.minimum(bound, self.quantile(weights, spread, chance))
-
-    def ratio(self, top: Array, under: Array, chance: float) -> _Ratio:
-        """Return where the ratio of two true sums is, but for a chance."""
-        # For the true ratio x, of plain estimate x^ = T / S, the noise on ``top - x under`` is
-        # ``(x^ - x) S``.  Its bound is a norm, so at most ``|top - x^ under| + |x^ - x| |under|``;
-        # hence ``|x^ - x| <= |top - x^ under| / (S - |under|)``.
-        sizes = self.values @ under
-        none = np.zeros_like(self.values)
-        least = self.bound(none + under, none, chance)
-        known = sizes > least
-        safe = np.where(known, sizes, 2 * least)
-        x = (self.values @ top) / safe
-        weights = top - x[:, None] * under
-        off = self.bound(weights, none, chance) / (safe - least)
-        noise = self.shorter(weights, off[:, None] * np.abs(under), chance)
-        return _Ratio(Band(x, noise / safe), noise, safe, known)
-
-    def deviation(self, weights: Array) -> Array:
-        """Return the standard deviation of a weighted sum of the noises of the monomials."""
-        each = weights @ self.basis.decoding
-        return np.asarray(np.sqrt((each**2).sum(axis=-1) * self.distribution.variance))
-
-
-class _Ratio(NamedTuple):
-    """The ratio of two true sums, and the noise on the upper less the ratio times the lower."""
-
-    band: Band
-    noise: Array  # at most so much, in absolute value
-    under: Array  # the noisy lower sum
-    known: Flags  # whether the lower sum is surely not zero; else the rest has no meaning
-
-
-@dataclass(frozen=True, eq=False)
-class _Line:
-    """Which numbers x a noisy sum does not contradict, whose noise alone is ``top - x under``.
-
-    The noise has the weights ``at + x by``, each known up to a spread that grows with ``|x|``, and
-    there is a second order that grows so.
-    """
-
-    # **Interval.**  A number x is possible if ``|top - x under| <= q(x)``, where q is the quantile
-    # of the noise plus the second order; so the truth is, but for the chance of the quantile.  With
-    # the norm of :meth:`NoisySums.bound` in place of the quantile q is convex in x, as is each of
-    # its parts.  Above the plain estimate ``top / under`` then ``under x - top - q(x)`` is concave,
-    # and not positive at the estimate; where ``under`` is more than the slope of q at infinity it
-    # rises without end, and so changes its sign once.  Bisection finds the place, below likewise.
-    # Where ``under`` is less, no interval is known (Fieller 1954).
-    #
-    # From both ends inwards cells of numbers are then compared with the quantile itself at the
-    # largest weights of the cell: an end comes nearer past each cell that holds no possible number.
-
-    sums: NoisySums
-    top: Array
-    under: Array
-    at: Band  # shape (groups, monomials), as ``by``
-    by: Band
-    second: tuple[Array, Array]
-    chance: float
-
-    def q(self, centre: Array, radius: Array, *, exact: bool) -> Array:
-        """Return the largest q of cells of numbers: shape (groups, cells)."""
-        most, spread = (np.abs(centre) + radius)[..., None], radius[..., None]
-        at, by = self.at, self.by
-        weights = at.centre[:, None] + centre[..., None] * by.centre[:, None]
-        spread = spread * np.abs(by.centre[:, None]) + at.radius[:, None]
-        spread = spread + most * by.radius[:, None]
-        bound = self.sums.shorter if exact else self.sums.bound
-        first, more = (each[:, None] for each in self.second)
-        return bound(weights, spread, self.chance) + first + most[..., 0] * more
-
-    def interval(self, *, exact: bool = True) -> tuple[Array, Array, Flags]:
-        """Return both ends, by the quantile or only the norm, and whether there is an interval."""
-        none = np.zeros_like(self.top)[:, None]
-        slope = self.sums.bound(self.by.centre, self.by.radius, self.chance) + self.second[1]
-        known = self.under > slope * (1 + 1e-9)
-        under = np.where(known, self.under, 2 * slope + 1.0)
-        start = self.top / under
-        far = (np.abs(self.top) + self.q(none, none, exact=False)[:, 0]) / (under - slope)
-
-        def possible(near: Array, beyond: Array, exact: bool) -> Flags:
-            off = np.abs(self.top[:, None] - near * under[:, None])
-            return off <= self.q((near + beyond) / 2, np.abs(beyond - near) / 2, exact=exact)
-
-        ends = []
-        for sign in (-1, 1):
-            no, yes = np.maximum(far, np.abs(start)) * sign, start
-            for _ in range(_HALVINGS):
-                middle = (no + yes) / 2
-                holds = possible(middle[:, None], middle[:, None], False)[:, 0]
-                no, yes = np.where(holds, no, middle), np.where(holds, middle, yes)
-            ends.append(nearer(start, no, lambda a, b: possible(a, b, True)) if exact else no)
-        return np.asarray(ends[0]), np.asarray(ends[1]), known
-
-
-_HALVINGS = 50
-
-# Of an end that is found with a norm, the part that the quantile of the noise may take off.
-_LAST, _CELLS = 0.12, 6
-_POWERS = 40  # of a half, of what lies between an estimate and the end of a range
-
-
-def last_possible(
-    start: Array, end: Array, cells: int, possible: Callable[[Array, Array], Flags]
-) -> tuple[Array, Array]:
-    """Return the edges of the last cell between a start and an end that holds a possible number."""
-    # possible: of the near and the far edges of cells, whether one holds a possible number.
-    edges = start[:, None] + (end - start)[:, None] * np.linspace(0.0, 1.0, cells + 1)
-    return _last(edges, possible)
-
-
-def _last(edges: Array, possible: Callable[[Array, Array], Flags]) -> tuple[Array, Array]:
-    holds, rows = possible(edges[:, :-1], edges[:, 1:]), np.arange(len(edges))
-    last = np.where(holds.any(axis=1), holds.shape[1] - holds[:, ::-1].argmax(axis=1), 0)
-    return edges[rows, np.maximum(last - 1, 0)], edges[rows, last]
-
-
-def nearer(start: Array, end: Array, possible: Callable[[Array, Array], Flags]) -> Array:
-    """Return an end of an interval moved towards its start, past cells without possible numbers."""
-    return last_possible(end + (start - end) * _LAST, end, _CELLS, possible)[1]
-
-
 # Covariance and correlation of two columns: the kinds ``covariance`` and ``correlation``.
 #
 # **Mechanism.**  The sums of :class:`~tacit.tables.steps.ProductsByGroup`; all else is
@@ -451,7 +274,7 @@ def nearer(start: Array, end: Array, possible: Callable[[Array, Array], Flags]) 
 #
 # So R is possible if some possible k makes ``|c^ - R g(k)| n^`` at most the quantile of N and the
 # second order; g hardly changes near ``k^ = sqrt(v^ / w^)``, where it is least.  Which k are
-# possible is said by ``a' - k^2 b'``, which is noise alone too (:class:`_Line`), and m and l are
+# possible is said by ``a' - k^2 b'``, which is noise alone too (:class:`Line`), and m and l are
 # within bands (:meth:`NoisySums.ratio`): but for a chance of 0.005 each.  N has the other 0.04.
 # All R of [-1, 1] are gone through in cells, with the largest weights that a cell leaves.
 # Where every k is possible, the interval is [-1, 1].
@@ -463,6 +286,7 @@ def nearer(start: Array, end: Array, possible: Callable[[Array, Array], Flags]) 
 _REST = 1 - LEVEL - APART
 _SHAPE = 0.005  # the chance that the ratio of the variances is outside of its interval
 _SHAPES = 3  # the cells of that ratio
+_POWERS = 40  # of a half, of what lies between an estimate and the end of a range
 _LEAST = 1e-12  # a variance of a rescaled column below this is taken as zero
 
 
@@ -696,7 +520,7 @@ class _Pair:
         at = self._weights({self.a: one, self.p: m.scaled(-2.0), self.n: m * m})
         by = self._weights({self.b: -one, self.q: k.scaled(2.0), self.n: -(k * k)})
         second = by_p.noise**2 / size, by_q.noise**2 / size
-        low, high, known = _Line(sums, v, w, at, by, second, _SHAPE).interval(exact=False)
+        low, high, known = Line(sums, v, w, at, by, second, _SHAPE).interval(exact=False)
         known = known & by_p.known & (low > 0) & (v > 0)
         low, high, v, w = (np.where(known, each, 1.0) for each in (low, high, v, w))
         value = np.where(known, np.clip(c / np.sqrt(v * w), -1.0, 1.0), 0.0)
@@ -711,7 +535,7 @@ class _Pair:
         for last in (-1.0, 1.0):
             # by the norm alone, first, in cells that halve towards the estimate
             shares = np.append(0.0, 0.5 ** np.arange(_POWERS, -1.0, -1.0))
-            near, end = _last(value[:, None] + (last - value)[:, None] * shares, by_norm)
+            near, end = last_of(value[:, None] + (last - value)[:, None] * shares, by_norm)
             for _ in range(2):
                 near, end = last_possible(near, end, _SHAPES, by_norm)
             ends.append(np.where(known, nearer(value, end, possible.among), last))
@@ -859,7 +683,7 @@ class Correlation(_OfPair):
 # is zero in truth, and of the noisy sums noise alone.  With ``d = <x, o>^ - u <o, o>^`` and ``e =
 # <y, o>^ - z <o, o>^`` it is ``T - b S + d (e - b d) / <o, o>^`` for the plain ``T = <y, x>^ - <x,
 # o>^ <y, o>^ / <o, o>^`` and S likewise.  So b is a number that T less b S does not contradict,
-# with a second order that bands of d and e give (:class:`_Line`, :meth:`NoisySums.ratio`).
+# with a second order that bands of d and e give (:class:`Line`, :meth:`NoisySums.ratio`).
 #
 # Coefficients in the units of the columns are linear in b.  Where the spectral radius is one or
 # more, the noise cannot be distinguished from a design in which the predictors lie on a plane: any
@@ -1042,7 +866,7 @@ class _Fit:
             more = _combined((own, None), (p, x.scaled(-2.0)), (under, x * x))
             by_one = Band(-more.centre, more.radius)
             second = by.noise * with_y.noise / size, by.noise**2 / size
-            line = _Line(sums, plain, rest, at, by_one, second, 1 - LEVEL - APART)
+            line = Line(sums, plain, rest, at, by_one, second, 1 - LEVEL - APART)
             low, high, known = line.interval()
             known = known & by.known & with_y.known
             value = plain / np.where(known, rest, 1.0)
