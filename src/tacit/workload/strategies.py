@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import secrets
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -460,6 +461,22 @@ class Strategy:
             numbers: the noisy combinations along the first axis.
         """
         return np.asarray(np.tensordot(self.inverse, numbers, (1, 0)))
+
+    def require_all_cells(self) -> None:
+        """Raise UsageError if the counts of the cells do not follow from the combinations."""
+        # Without noise least squares returns the counts, whatever they are, or what the matrix
+        # tells of them.  They are secret, so that no matrix can be made to tell just these.
+        random = np.random.default_rng(secrets.randbits(64))
+        counts = random.integers(1, 1000, self.cells)
+        try:
+            with np.errstate(all="ignore"):
+                found = self.estimated(self.combined(counts).astype(np.float64))
+        except np.linalg.LinAlgError:
+            found = np.full(self.cells, np.nan)
+        if not np.abs(found - counts).max() < 0.01:
+            raise UsageError(
+                "the sums of a certificate do not say how many rows each value or bin has"
+            )
 
     @cached_property
     def squared_sensitivity(self) -> int:

@@ -310,6 +310,26 @@ def test_a_certificate_is_verified_with_the_strategy_that_it_states(loss, monkey
         assert one.verify()
 
 
+@pytest.mark.parametrize(
+    "sums",
+    [
+        [[1] * 6],
+        [[1, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1]],
+        {"blocks": [[1, 1, 1]], "sums": [[1, 1]], "weights": [1, 1], "cells": 6},
+        {"blocks": [[1, 0], [0, 1]], "sums": [], "weights": [1, 0, 1], "cells": 6},
+        {"kernel": [1, 0, -1, 0, 1, 0], "weights": [1] * 6, "kind": "even"},
+        {"product": [[[1, 0], [0, 1]], [[1, 1, 1]]]},
+    ],
+)
+def test_a_stated_strategy_that_does_not_determine_the_counts_is_refused(sums):
+    bins = Axis(("x",), edges=tuple(map(Fraction, range(7))))
+    family = Family((bins,), 0, (("prefix_sums", 1),))
+    stated = {"columns": [bins.name], "cells": [bins.size], "along": 0, "norm": "L2"}
+    family.use_stated([{**stated, "sums": np.eye(6, dtype=int).tolist()}])
+    with pytest.raises(UsageError):
+        family.use_stated([{**stated, "sums": sums}])
+
+
 def test_a_step_of_few_numbers_moves_and_combines_as_its_matrix():
     found = best_strategy({"prefix_sums": 1.0}, 70, "L2")
     axes = (SEX, Axis(("x",), edges=tuple(map(Fraction, range(71)))))

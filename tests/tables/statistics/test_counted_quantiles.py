@@ -180,7 +180,7 @@ def test_sums_that_do_not_determine_the_counts_are_refused(sums: list[list[int]]
     made = CountedQuantilesPart("x", Grid.for_bounds(0, 5, bits=31, whole=True), (), ("median",))
     step = body["chains"][0]["steps"][-1]
     made.use_stated([step])
-    with pytest.raises(UsageError, match="do not say how many rows each value has"):
+    with pytest.raises(UsageError, match="do not say how many rows each value or bin has"):
         made.use_stated([{**step, "sums": sums}])
 
 

@@ -275,6 +275,7 @@ class Family:
                 raise UsageError(
                     "a strategy of a certificate is not about the bins of its question"
                 )
+            stated.require_all_cells()
             self._strategies[norm] = stated
 
     def total(self, norm: str) -> float:

@@ -198,14 +198,6 @@ def _reaches(
     return each[:-1], each[1:]
 
 
-def _require_all_cells(strategy: Strategy) -> None:
-    """Raise if the counts of the cells do not follow from the sums."""
-    unit = np.eye(strategy.cells)
-    sums = strategy.combined(unit.astype(np.int64)).astype(np.float64)
-    if np.abs(strategy.inverse @ sums - unit).max() > 1e-6:
-        raise UsageError("the sums of a certificate do not say how many rows each value has")
-
-
 @dataclass(frozen=True)
 class CountedQuantilesPart(Part):
     """Quantiles of a column from noisy counts of its possible values; see the module."""
@@ -245,7 +237,7 @@ class CountedQuantilesPart(Part):
                 continue
             stated = _strategy_of(step)
             if stated.cells == self.cells:
-                _require_all_cells(stated)
+                stated.require_all_cells()
                 self._strategies[stated.norm] = stated
 
     def _distribution(self, noise: Noise) -> GridNoise:
