@@ -711,7 +711,7 @@ def healthy(folder: Path) -> dict[str, tuple[Path, str]]:
         "v.feather": "a file of Arrow: name it .arrow",
         "v.arrows": "a stream of Arrow",
         "v.orc": "a file of ORC: name it .orc",
-        "v.xlsx": "a workbook: .*read_excel",
+        "v.xlsx": "a workbook: name it .xlsx",
         "v.pkl": "a pickle of Python",
         "v.json": "a file of JSON: .*read_json",
         "v.zst": "packed with zstd: unpack",
@@ -727,7 +727,7 @@ def healthy(folder: Path) -> dict[str, tuple[Path, str]]:
 def test_a_healthy_file_of_another_kind_is_called_what_it_is_by_any_name(tmp_path: Path) -> None:
     """They were to be named .csv or .parquet, after which they were damaged."""
     for name, (path, words) in healthy(tmp_path).items():
-        is_read = name in ("v.feather", "v.arrows", "v.orc")
+        is_read = name in ("v.feather", "v.arrows", "v.orc", "v.xlsx")
         places = [] if is_read else [path]
         by_content = words.partition(":")[0] != "text" and name != "v.pkl"
         for end in (".parquet", ".csv", ".csv.gz", ".duckdb", ".db") if by_content else ():
@@ -747,17 +747,6 @@ def test_a_healthy_file_of_another_kind_is_called_what_it_is_by_any_name(tmp_pat
             assert "damaged" not in str(caught.value), place
             with pytest.raises(DataSourceError, match=said):
                 tc.check(place)
-
-
-@pytest.mark.parametrize("name", ["v.xlsx", "v.xlsm", "v.ods", "v.xls", "v.xlsb", "v"])
-def test_a_workbook_is_refused_with_the_way_to_its_rows(name: str, tmp_path: Path) -> None:
-    """One cell of it failed every question, or ended the process."""
-    magic = b"PK\x03\x04" if name.endswith(("x", "m", "s")) else b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-    (tmp_path / name).write_bytes(magic + bytes(600))
-    with pytest.raises(DataSourceError, match=r"is a workbook: save it as CSV.*read_excel\('v"):
-        open_source(tmp_path / name)
-    with pytest.raises(UsageError, match="no option sheet="):
-        open_source(tmp_path / name, sheet="a")  # type: ignore[call-arg]
 
 
 def test_names_that_do_not_say_are_read_by_content(tmp_path: Path) -> None:

@@ -166,6 +166,7 @@ class TableOptions:
     snapshot: Text = _table(
         "The id of the snapshot of a table of Iceberg; the latest by default.", "ID"
     )
+    sheet: Text = _table("The sheet of a workbook that has several.", "NAME")
     layout: Text = _table(
         "A CSV file with the columns of a file of fixed width: name, start, width or end, and "
         "kind and decimals where they are known.",

@@ -62,6 +62,7 @@ class CsvOptions(TypedDict, total=False):
     positions: str
     version: int | None
     snapshot: int | str | None
+    sheet: str | None
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,7 @@ class CsvFormat:
     positions: str = "characters"  # what the layout counts: characters, or bytes
     version: int | None = None  # of a table of Delta; None is the latest
     snapshot: str | None = None  # of a table of Iceberg, the digits of its id; None is the latest
+    sheet: str | None = None  # of a workbook; None is its only one
 
     @property
     def text_encoding(self) -> str:
@@ -180,6 +182,7 @@ def csv_format(**given: Unpack[CsvOptions]) -> CsvFormat:
         positions=options.get("positions", "characters"),
         version=_version(options.get("version")),
         snapshot=_snapshot(options.get("snapshot")),
+        sheet=_sheet(options.get("sheet")),
     )
     if form.positions not in POSITIONS or (form.positions != "characters" and not layout):
         raise UsageError("positions= is what a layout= counts: 'characters' or 'bytes'")
@@ -316,9 +319,16 @@ def _snapshot(snapshot: Any) -> str | None:
     return digits
 
 
+def _sheet(sheet: Any) -> str | None:
+    if sheet is not None and not (isinstance(sheet, str) and sheet and is_unicode(sheet)):
+        raise UsageError(f"sheet= is the name of a sheet of a workbook, not {sheet!r}")
+    return sheet
+
+
 _OF_OTHERS = {
     "version": "tables of Delta",
     "snapshot": "tables of Iceberg",
+    "sheet": "workbooks",
 }
 
 

@@ -79,10 +79,10 @@ _KINDS = {
         "load it in Python, if you trust who wrote it, and pass the data frame",
     ),
     "access": _Kind("a database of Access", "export the table from Access to a CSV file (UTF-8)"),
+    "excel": _Kind("a workbook", "name it .xlsx"),
     "workbook": _Kind(
-        "a workbook",
-        "save it as CSV (UTF-8) or, in Python, pass pandas.read_excel({file!r}) in place of the "
-        "path",
+        "a workbook of another kind than .xlsx, or one with a password",
+        "save it as .xlsx without a password, in a place that is safe, or as CSV (UTF-8)",
     ),
     "zip": _Kind("a zip archive", "unpack it, and name the files in it"),
     "tar": _Kind("a tar archive", "unpack it, and name the files in it"),
@@ -129,7 +129,8 @@ _NAMES = {
     ".xml": "xml",
     **dict.fromkeys((".pkl", ".pickle"), "pickle"),
     **dict.fromkeys((".mdb", ".accdb"), "access"),
-    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"), "workbook"),
+    **dict.fromkeys((".xlsx", ".xlsm"), "excel"),
+    **dict.fromkeys((".xls", ".xlsb", ".ods"), "workbook"),
     ".zip": "zip",
     **dict.fromkeys((".tar", ".tar.gz", ".tgz"), "tar"),
     ".7z": "7z",
@@ -180,7 +181,7 @@ _MAGIC = {
 _WORDS = ("orc", "bzip2")  # kinds whose first bytes may also begin a word
 # Kinds that are stored in another one, and known by their names.
 _WITHIN = {
-    "zip": ("workbook",),
+    "zip": ("excel", "workbook"),
     "gzip": ("r", "tar"),
     "workbook": ("access",),
     "sas": ("sas_catalog",),
@@ -188,7 +189,7 @@ _WITHIN = {
 # Kinds whose files have a dictionary of their columns, missing codes and labels.
 SURVEYS = ("spss", "spss_portable", "stata", "sas", "sas_transport")
 SCHEMAS = ("arrow", "arrow stream", "orc", "avro")  # kinds whose files have a schema
-READ = ("csv", "parquet", *SURVEYS, *SCHEMAS, "json lines")
+READ = ("csv", "parquet", *SURVEYS, *SCHEMAS, "json lines", "excel")
 _PLAIN = ("text", "unknown")
 _JSON = re.compile(rb"\s*(\{\s*[\"}]|\[\s*[\[{\"])")
 

@@ -80,6 +80,7 @@ from tacit.tables.engines.duckdb.view_files import (
     embeds_rows,
     may_read_parquet,
 )
+from tacit.tables.engines.duckdb.workbook import open_workbooks
 from tacit.tables.engines.files import (
     SCHEMAS,
     SURVEYS,
@@ -853,6 +854,9 @@ def _from_path(source: str | os.PathLike[str], csv: CsvOptions, engine: DuckEngi
     elif kind == "json lines":
         refuse_csv(csv, f"{label} has none of that", but=_OF_CELLS)
         relation, schema = open_json_lines(files, csv_format(**csv), engine)
+    elif kind == "excel":
+        refuse_csv(csv, f"{label} is a workbook", but=(*_OF_CELLS, "skip", "sheet"))
+        relation, schema = open_workbooks(files, csv_format(**csv), engine)
     else:
         refuse_csv(csv, "a Parquet file declares its own columns")
         folder = source.folder if isinstance(source, PathList) else location
@@ -861,7 +865,7 @@ def _from_path(source: str | os.PathLike[str], csv: CsvOptions, engine: DuckEngi
 
 
 _OF_CELLS = ("types", "header", "null", "date_format", "time_format", "decimal", "thousands")
-_OF_OTHERS = ("version", "snapshot")  # options that no CSV file has
+_OF_OTHERS = ("version", "snapshot", "sheet")  # options that no CSV file has
 
 
 def _from_lake(
@@ -901,8 +905,8 @@ def _from_address(address: str, csv: CsvOptions, engine: DuckEngine) -> Opened:
 
 
 def text_kind(path: str | os.PathLike[str]) -> str:
-    """Return ``"csv"`` or ``"json lines"``, whose files declare no types; of other files ``""``."""
+    """Return the kind of files that declare no types, such as ``"csv"``; of other files ``""``."""
     if is_remote(os.fspath(path)) or lake_of(path):
         return ""
     kind = kind_of_file(data_files(path)[0])
-    return kind if kind in ("csv", "json lines") else ""
+    return kind if kind in ("csv", "json lines", "excel") else ""

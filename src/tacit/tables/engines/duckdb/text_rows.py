@@ -1,4 +1,4 @@
-"""Files of JSON lines, whose cells have no declared types, for DuckDB."""
+"""Files whose cells have no declared types, for DuckDB: rows of text, and JSON lines."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ from tacit.tables.engines.duckdb.engine import DuckEngine
 from tacit.tables.engines.duckdb.frames import import_batches
 
 # Each cell becomes text by its own value, as a cell of a CSV file is text, and is then read as the
-# column is declared, or as each question needs it.  No row decides how another is read.
+# column is declared, or as each question needs it.  No row decides how another is read.  Rows are
+# read once, at the first query.
 #
-# A line is a row.  Numbers are the text that they are written as; true and false are these words;
-# null, a list and an object are missing.  Of a name that occurs twice the last counts.  A line that
-# is not one object in UTF-8, is nested too deeply or is longer than :data:`LINE_LIMIT` is a row in
-# which everything is missing; an empty line is not a row.
+# Of JSON lines a line is a row.  Numbers are the text that they are written as; true and false are
+# these words; null, a list and an object are missing.  Of a name that occurs twice the last counts.
+# A line that is not one object in UTF-8, is nested too deeply or is longer than :data:`LINE_LIMIT`
+# is a row in which everything is missing; an empty line is not a row.
 
 
 _ROWS = 16_384  # of a batch
@@ -72,15 +73,27 @@ def open_json_lines(
             "as in header=['id', 'age'], or types={'id': 'text', 'age': 'integer'}"
         )
     names = form.names or tuple(form.types)
+    return open_rows(files, names, partial(_json_rows, names=names), form, engine)
+
+
+def open_rows(
+    files: Sequence[str],
+    names: Sequence[str],
+    rows: Callable[[str], Iterator[Cells]],
+    form: CsvFormat,
+    engine: DuckEngine,
+) -> tuple[str, Schema]:
+    """Return the relation that the rows of files will be, and its columns; no row is read."""
     schema = text_columns(names, form, engine)
     table = engine.empty_table({c.name: c.declared for c in schema.values()})
-    engine.before_reading(partial(_import, list(files), names, form, table, proxy(engine)))
+    engine.before_reading(partial(_import, list(files), names, rows, form, table, proxy(engine)))
     return table, schema
 
 
 def _import(
     files: Sequence[str],
     names: Sequence[str],
+    rows: Callable[[str], Iterator[Cells]],
     form: CsvFormat,
     table: str,
     engine: DuckEngine,
@@ -94,7 +107,7 @@ def _import(
     def batches(failed: list[str]) -> Iterator[Any]:
         for path in files:
             try:
-                source = _json_rows(path, names)
+                source = rows(path)
                 while part := list(islice(source, _ROWS)):
                     columns = zip(*part, strict=True)
                     arrays = [pa.array(column, pa.string()) for column in columns]

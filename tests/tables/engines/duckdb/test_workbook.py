@@ -1,0 +1,211 @@
+"""Workbooks: each cell by its own value, the sheet and the place of the names as declared."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+import xlsxwriter
+
+import tacit as tc
+from tacit.cli import run
+from tacit.errors import DataSourceError, UsageError
+from tacit.tables.open_source import open_source
+
+NAMES = ["id", "x", "at"]
+# what a cell is written as, and what it is read as
+CELLS: dict[str, tuple[Any, str | None, str | None]] = {
+    "number": (5, None, "5"),
+    "fraction": (0.1, None, "0.1"),
+    "large": (1e300, None, "1e+300"),
+    "code": ("007", None, "007"),
+    "true": (True, None, "true"),
+    "day": (45351, "yyyy-mm-dd", "2024-02-29"),
+    "time": (45351.5, "yyyy-mm-dd hh:mm", "2024-02-29 12:00:00"),
+    "clock": (0.25, "hh:mm", "06:00:00"),
+    "hours": (1.5, "[h]:mm", "1.5"),
+    "far day": (1e10, "yyyy-mm-dd", None),
+    "far hours": (1e18, "[h]:mm", None),
+    "error": ("=NA()", "#N/A", None),
+    "new error": ("=A1:A9", "#SPILL!", None),
+    "formula": ("=1+1", "2", "2"),
+    "empty": (None, None, None),
+}
+
+
+def write(
+    path: Path, rows: list[list[Any]], sheets: tuple[str, ...] = ("S",), skip: int = 0
+) -> Path:
+    with xlsxwriter.Workbook(path) as book:
+        for name in sheets:
+            sheet = book.add_worksheet(name)
+            for r, row in enumerate([NAMES, *rows], skip):
+                for c, cell in enumerate(row):
+                    value, shown = cell if isinstance(cell, tuple) else (cell, None)
+                    if isinstance(value, str) and value.startswith("="):
+                        sheet.write_formula(r, c, value, None, shown)
+                    elif isinstance(value, str):
+                        sheet.write_string(r, c, value)
+                    else:
+                        sheet.write(
+                            r, c, value, book.add_format({"num_format": shown or "General"})
+                        )
+    return path
+
+
+def rows_of(source: Any, **options: Any) -> list[Any]:
+    with open_source(source, **options) as opened:
+        names = ", ".join(map(opened.engine.dialect.identifier, opened.schema))
+        return sorted(opened.engine.rows(f"select {names} from {opened.relation} as t"), key=repr)
+
+
+def edit(path: Path, old: str, new: str) -> Path:
+    """Write a part of the sheet anew, as a writer of another program would."""
+    with zipfile.ZipFile(path) as file:
+        parts = {name: file.read(name) for name in file.namelist()}
+    sheet = parts["xl/worksheets/sheet1.xml"].decode()
+    assert re.search(old, sheet)
+    parts["xl/worksheets/sheet1.xml"] = re.sub(old, new, sheet).encode()
+    with zipfile.ZipFile(path, "w") as file:
+        for name, content in parts.items():
+            file.writestr(name, content)
+    return path
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_a_cell_is_read_by_itself(name, tmp_path):
+    """No cell ends a read, warns, or changes how another is read."""
+    value, shown, read = CELLS[name]
+    own = write(tmp_path / "a.xlsx", [["p", (value, shown), 1], ["q", 7, 2]])
+    if name == "new error":  # of an array, of which xlsxwriter makes a text
+        edit(own, 't="str"', 't="e"')
+    assert rows_of(own) == [("p", read, "1"), ("q", "7", "2")]
+    assert rows_of(own, types={"x": "float"})[1] == ("q", 7.0, "2")
+
+
+def test_a_sheet_is_read_as_declared(tmp_path):
+    path = write(
+        tmp_path / "v.xlsx",
+        [["007", 1, (45351, "yyyy-mm-dd")], [None] * 3, ["b", "99", (45351.5, "yyyy-mm-dd hh:mm")]],
+        skip=2,
+    )
+    types = {"id": "text", "x": "integer", "at": "timestamp"}
+    day, noon = datetime.datetime(2024, 2, 29), datetime.datetime(2024, 2, 29, 12)
+    assert rows_of(path, skip=2, types=types) == [("007", 1, day), ("b", 99, noon)]
+    assert rows_of(path, skip=3, header=NAMES, null=["99"])[1] == ("b", None, "2024-02-29 12:00:00")
+    assert rows_of(path, skip=3, header=["id"]) == [("007",), ("b",)]
+    for options, said in (
+        ({}, r"row 1 of the sheet in v\.xlsx has no names: .*skip=2"),
+        ({"skip": 2, "sheet": "T"}, "no sheet 'T'; known: 'S'"),
+        ({"delimiter": ";"}, r"delimiter= is for CSV files; v\.xlsx is a workbook"),
+        ({"skip": 2, "types": {"y": "text"}}, "no such column"),
+        ({"sheet": 1}, "sheet= is the name of a sheet"),
+    ):
+        with pytest.raises((UsageError, DataSourceError), match=said):
+            open_source(path, **options)
+    with pytest.raises(DataSourceError, match="has no name for column 2"):
+        open_source(edit(path, '<c r="B3".*?</c>', ""), skip=2)
+
+
+def test_one_of_several_sheets_is_named(tmp_path):
+    path = write(tmp_path / "v.xlsx", [["a", 1, 2]], sheets=("North", "Süd"))
+    with pytest.raises(UsageError, match=r"has the sheets 'North' and 'Süd': name one.*'North'"):
+        open_source(path)
+    with tc.Session(path, tc.one_row_each, tc.epsilon(4), ledger=tc.in_memory, sheet="Süd") as own:
+        answer = own.agg(n=tc.count()).release(epsilon=1)
+    assert re.search("from its sheet .{1,7}Süd", answer.certificate.to_html())
+    assert answer.certificate.verify()
+    (tmp_path / "v.csv").write_text("a\n1\n")
+    with pytest.raises(UsageError, match="sheet= is for workbooks; this is a CSV file"):
+        open_source(tmp_path / "v.csv", sheet="S")
+
+
+def test_sheets_of_several_files_are_one_table(tmp_path):
+    for name in ("a", "b"):
+        write(tmp_path / f"{name}.xlsx", [[name, 1, 2]])
+    assert rows_of(tmp_path / "*.xlsx") == [("a", "1", "2"), ("b", "1", "2")]
+    edit(tmp_path / "b.xlsx", '<c r="C1".*?</c>', "")
+    with pytest.raises(DataSourceError, match="have other columns"):
+        open_source(tmp_path / "*.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('<dimension ref="[^"]*"/>', '<dimension ref="A1:A1"/>'),
+        ('<dimension ref="[^"]*"/>', ""),
+        ('<row r="3".*?</row>', r"\g<0>" '<row r="1048576"><c r="B1048576"><v>7</v></c></row>'),
+        ('(<row r="2".*?)</row>', r'\1<c r="XFD2"><v>1</v></c></row>'),
+    ],
+)
+def test_what_a_sheet_says_of_its_size_does_not_count(old, new, tmp_path):
+    path = edit(write(tmp_path / "a.xlsx", [["p", 1, 2], ["q", 3, 4]]), old, new)
+    assert {("p", "1"), ("q", "3")} <= {row[:2] for row in rows_of(path)}
+
+
+def test_rows_beyond_a_sheet_are_not_waited_for(tmp_path):
+    far = r"\g<0>" '<row r="1000000000000"><c r="A1000000000000"><v>7</v></c></row>'
+    path = edit(write(tmp_path / "a.xlsx", [["p", 1, 2]]), '<row r="2".*?</row>', far)
+    assert rows_of(path) == [("p", "1", "2")]
+
+
+def test_workbooks_of_other_programs(tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(NAMES)
+    book.active.append([" a ", True, datetime.date(2024, 2, 29)])
+    book.active.append(["=1+1", None, datetime.time(12, 30)])
+    book.save(tmp_path / "v.xlsm")
+    assert rows_of(tmp_path / "v.xlsm") == [(" a ", "true", "2024-02-29"), (None, None, "12:30:00")]
+
+
+def test_a_sheet_of_a_chart_is_no_table(tmp_path):
+    with xlsxwriter.Workbook(tmp_path / "v.xlsx") as book:
+        sheet, chart = book.add_worksheet("S"), book.add_chart({"type": "line"})
+        sheet.write_column("A1", ["x", 1, 2])
+        chart.add_series({"values": "=S!$A$2:$A$3"})
+        book.add_chartsheet("Chart").set_chart(chart)
+    assert rows_of(tmp_path / "v.xlsx") == [("1",), ("2",)]
+
+
+@pytest.mark.parametrize("name", ["v.ods", "v.xls", "v.xlsb", "v.xlsx"])
+def test_other_workbooks_are_refused_with_the_way_to_their_rows(name, tmp_path):
+    magic = b"PK\x03\x04" if name == "v.ods" else b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+    (tmp_path / name).write_bytes(magic + bytes(600))
+    with pytest.raises(DataSourceError, match=r"save it as \.xlsx without a password"):
+        open_source(tmp_path / name)
+
+
+def test_a_damaged_workbook_is_refused_without_a_cell(tmp_path):
+    path = write(tmp_path / "v.xlsx", [["secret", 1, 2]])
+    whole = path.read_bytes()
+    for content in (whole[:500], b"PK\x03\x04" + bytes(600), b"not a workbook"):
+        path.write_bytes(content)
+        with pytest.raises(DataSourceError, match="damaged, cut short") as caught:
+            open_source(path)
+        assert "secret" not in str(caught.value)
+    path.write_bytes(whole)
+    edit(path, '<c r="A2".*?</c>', '<c r="A2" t="s"><v>999</v></c>')  # no such text
+    session = tc.Session(path, tc.one_row_each, tc.epsilon(4), ledger=tc.in_memory)
+    with session, pytest.raises(DataSourceError) as caught:
+        session.agg(n=tc.count()).release(epsilon=1)
+    assert "999" not in str(caught.value)
+
+
+def test_a_workbook_on_the_command_line(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = write(tmp_path / "v.xlsx", [[i, i % 7, 1] for i in range(500)], ("A", "B"), skip=1)
+    asked = [str(path), "--sheet", "B", "--skip", "1", "--mean", "x:0:7"]
+    asked += ["--one-row-each", "--budget-epsilon", "9", "--epsilon", "9", "--json"]
+    assert run(["release", *asked]) == 0
+    (answer,) = json.loads(capsys.readouterr().out)["releases"][0]["answers"]
+    assert abs(answer["mean_x"]["value"] - 3) < 1
+    assert run(["check", str(path), "--sheet", "B", "--skip", "1", "--json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)["columns"]) == set(NAMES)
+    assert run(["init", str(path), "--sheet", "B", "--skip", "1"]) == 0
+    assert 'sheet = "B"' in (tmp_path / "v.toml").read_text()
