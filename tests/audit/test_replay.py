@@ -254,7 +254,10 @@ def test_a_session_holds():
             table, unit=tc.one_row_each, budget=budget, ledger=tc.in_memory, name="t"
         ) as session:
             question = session.group_by("g", keys=["a", "b"]).agg(
-                n=tc.count(), s=tc.sum("x", 0, 10), m=tc.median("x", 0, 10)
+                n=tc.count(),
+                s=tc.sum("x", 0, 10),
+                counted=tc.median("x", 0, 10),
+                chosen=tc.median("x", 0, 1000),
             )
             return question.release(epsilon=1).to_dict()
 
