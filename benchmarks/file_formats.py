@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 ROWS = 100_000
+FILES = ["delta", "v.feather", "v.orc", "v.avro", "v.jsonl", "v.zsav", "v.dta", "v.xpt", "v.xlsx"]
+SURVEYS = {".zsav": "read_sav", ".dta": "read_dta", ".xpt": "read_xport"}
 
 
 def table(rows: int) -> Any:
@@ -38,7 +40,8 @@ def table(rows: int) -> Any:
 def write_all(folder: Path, rows: int) -> None:
     import deltalake
     import fastavro
-    import pyarrow as pa
+    import openpyxl
+    import pyreadstat
     from pyarrow import feather, orc
 
     data = table(rows)
@@ -51,7 +54,16 @@ def write_all(folder: Path, rows: int) -> None:
         fastavro.writer(file, {"type": "record", "name": "r", "fields": fields}, data.to_pylist())
     with (folder / "v.jsonl").open("w") as lines:
         lines.writelines(json.dumps(row) + "\n" for row in data.to_pylist())
-    assert pa
+    frame = data.to_pandas()
+    pyreadstat.write_sav(frame, folder / "v.zsav", compress=True)
+    pyreadstat.write_dta(frame, folder / "v.dta")
+    pyreadstat.write_xport(frame, folder / "v.xpt")
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet()
+    sheet.append(data.column_names)
+    for row in zip(*data.to_pydict().values(), strict=True):
+        sheet.append(row)
+    book.save(folder / "v.xlsx")
 
 
 def plain(path: Path) -> Callable[[], object]:
@@ -72,8 +84,15 @@ def plain(path: Path) -> Callable[[], object]:
         import fastavro
 
         return lambda: list(fastavro.reader(path.open("rb")))
+    if path.suffix in SURVEYS:
+        import pyreadstat
+
+        return lambda: getattr(pyreadstat, SURVEYS[path.suffix])(path)
     import pandas
 
+    if name == "v.xlsx":
+        __import__("openpyxl")
+        return lambda: pandas.read_excel(path)
     return lambda: pandas.read_json(path, lines=True)
 
 
@@ -88,11 +107,12 @@ def ours(path: Path) -> Callable[[], object]:
         n: "text" if n == "site" else "integer" if n in ("person", "n0", "n1") else "float"
         for n in names
     }
-    if path.suffix == ".jsonl":
+    if path.suffix in (".jsonl", ".xlsx"):
         more["types"] = kinds
-    lake: Any = {"delta": ("deltalake",), "v.avro": ("fastavro",)}
-    for module in lake.get(path.name, ()):
-        __import__(module)
+    modules: Any = {"delta": "deltalake", "v.avro": "fastavro", "v.xlsx": "openpyxl"}
+    modules |= {f"v{end}": "pyreadstat" for end in SURVEYS}
+    if path.name in modules:
+        __import__(modules[path.name])
 
     def read() -> object:
         with open_source(path, **more) as source:
@@ -119,7 +139,7 @@ def main(rows: int) -> None:
         folder = Path(name)
         write_all(folder, rows)
         print("format: megabytes; plain reader: seconds, MB; Tacit: seconds, MB")
-        for each in sys.argv[2:] or ("delta", "v.feather", "v.orc", "v.avro", "v.jsonl"):
+        for each in sys.argv[2:] or FILES:
             told = [
                 subprocess.run(
                     [sys.executable, __file__, way, str(folder / each)],
