@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
-    "spark.driver.memory": "768m",
+    "spark.driver.memory": "1g",
     "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss4m",
     "spark.log.level": "OFF",
     # Of 100 by default: the laws ask 600 questions of each file, and to compile one takes longer
     # than to answer it.
     "spark.sql.codegen.cache.maxEntries": "2000",
+    # What its parser learns from each statement is never forgotten otherwise, and those of all
+    # tests are hundreds of megabytes.
+    "spark.sql.parser.manageParserCaches": "true",
+    "spark.sql.parser.parserDfaCacheFlushRatio": "20",
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
