@@ -660,6 +660,16 @@ _RESERVED = (
 )
 
 
+def paid_ahead(database: Database) -> dict[str, float]:
+    """Return when releases that a schedule makes are due, in seconds since 1970, by their keys."""
+    query = (
+        sa.select(_releases.c.key, _releases.c.due)
+        .join(_schedules, _schedules.c.id == _releases.c.schedule)
+        .where(_schedules.c.state.in_((PAYING, RUNNING)), _PENDING)
+    )
+    return {str(key): float(due) for key, due in database.rows(query)}
+
+
 def _schedule(row: Any) -> ReleaseSchedule:
     fields = {column.name: getattr(row, column.name) for column in _COLUMNS}
     scheduled = Scheduled.from_json(json.loads(fields.pop("content")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, TypeAlias
 from urllib.parse import parse_qs
 
@@ -38,6 +39,16 @@ class ReplyModel(BaseModel):
     """A reply of the service."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+def iso_time(seconds: float) -> str:
+    """Return a time in UTC, as ISO 8601 writes it.
+
+    >>> iso_time(1801353600.25)
+    '2027-01-31T00:00:00Z'
+    """
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 class _Error(ReplyModel):
