@@ -224,9 +224,13 @@ def value_words(
     ('1,165', '1,156', '1,174')
     >>> value_words(40.5, None, 2.0, 90.0)  # a quantile has an interval and no standard error
     ('40', '2', '90')
+    >>> value_words(1165.0, 4.2, 1156.3, 1173.7)  # a count of a plan, whose numbers are floats
+    ('1,165', '1,156', '1,174')
     """
-    if isinstance(value, int) and low is not None and high is not None:
-        return number(value), number(math.floor(low)), number(math.ceil(high))
+    # Decimals of a whole value say nothing where it may be off by one or more.
+    whole = isinstance(value, int) or (value is not None and value % 1 == 0 and (error or 0) >= 1)
+    if whole and low is not None and high is not None:
+        return number(int(value)), number(math.floor(low)), number(math.ceil(high))
     if error is None and low is not None and high is not None:
         error = (high - low) / 4
     return number(value, error), number(low, error), number(high, error)
