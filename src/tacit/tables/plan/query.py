@@ -236,7 +236,7 @@ SUGGESTIONS = {
     ),
     **dict.fromkeys(("unique", "distinct", "drop_duplicates"), _DISTINCT),
     **dict.fromkeys(
-        ("dtypes", "info", "names"),
+        ("dtypes", "info", "names", "schema", "columns"),
         "the columns with their kinds: session.columns, question.schema",
     ),
     "is_charged": "a release costs nothing more where question.cost(epsilon='1/2').is_nothing",
