@@ -9,10 +9,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 from urllib.parse import parse_qs
 
 from fastapi import Depends, Path, Query, Request
+from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field
 
-from tacit.errors import TacitError
+from tacit.errors import TacitError, did_you_mean
 from tacit.service.access import Caller, demand
 from tacit.service.hosting.ask import MAX_QUESTIONS, Ask
 from tacit.service.problem import Problem
@@ -308,6 +309,27 @@ def _counted(state: ServiceState, text: str, address: str) -> Iterator[None]:
         raise
 
 
+def _refuse_unknown_parameters(request: Request) -> None:
+    """Raise if an address of the API has parameters that its route does not take."""
+    # Links to pages may have some of others, by which these follow their readers.
+    if not request.query_params or not request.url.path.startswith("/v1/"):
+        return
+    known = list(_parameters_of(request.scope["route"].dependant))
+    for name in request.query_params:
+        if name not in known:
+            raise Problem(
+                "invalid_request",
+                f"there is no parameter {name!r} here; {did_you_mean(name, known)}",
+                "GET /openapi.json says what each route takes",
+            )
+
+
+def _parameters_of(dependant: Dependant) -> Iterator[str]:
+    yield from (one.alias for one in dependant.query_params)
+    for one in dependant.dependencies:
+        yield from _parameters_of(one)
+
+
 def needs(action: str | None, on: str | None = None) -> Callable[..., Caller]:
     """Return a dependency that gives the caller, once they may do what the route does."""
     # action: the right, one of :data:`tacit.service.access.ACTIONS`; None asks only that someone
@@ -326,6 +348,7 @@ def needs(action: str | None, on: str | None = None) -> Callable[..., Caller]:
         request.state.caller = caller  # the logs name them, also where they are refused
         if action is not None:
             demand(caller, action, None if on is None else request.path_params[on])
+        _refuse_unknown_parameters(request)
         return caller
 
     _declared[check] = action or "signed in"
@@ -335,6 +358,7 @@ def needs(action: str | None, on: str | None = None) -> Callable[..., Caller]:
 def anyone(request: Request, sent: _Sent) -> Caller | None:
     """Give the caller, or None: the route is for everybody."""
     # Where a token was sent that does not hold, :func:`refused` says why.
+    _refuse_unknown_parameters(request)
     try:
         return _authenticated(request, sent)
     except Problem as problem:
