@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -92,6 +93,50 @@ def test_a_misspelt_field_is_named_with_the_one_that_was_meant(
     wrong = {one["field"]: one["wrong"] for one in error["details"]["fields"]}
     assert wrong[field] == f"there is no field of this name; did you mean {near}?"
     assert "Extra inputs" not in reply.text
+
+
+ASK = {"sql": "select count(*) from visits", "epsilon": 1}
+
+
+@pytest.mark.parametrize(
+    ("changes", "wrong"),
+    [
+        (
+            {"request": {**ASK, "epsilom": 1}},
+            {"body.request.epsilom": "there is no field of this name; did you mean 'epsilon'?"},
+        ),
+        (
+            {"request": {"question": {"by": 1}, "tga": "x"}},
+            {"body.request.tga": "there is no field of this name; did you mean 'tag'?"},
+        ),
+        (
+            {"request": {"questions": [{"sqll": "x"}, 5], "epsilon": {"n": 1}}},
+            {
+                "body.request.questions.0.sqll": "there is no field of this name; did you mean "
+                "'sql'?",
+                "body.request.questions.1": 'write a JSON object, as in {"name": ...}',
+                "body.request.epsilon": "write text or a whole number or a number",
+            },
+        ),
+        (
+            {"request": [1], "times": "2"},
+            {
+                "body.request": 'write a JSON object, as in {"name": ...}',
+                "body.times": "write a whole number",
+            },
+        ),
+        ({"start": None, "every": None}, {"body.start": "write text", "body.every": "write text"}),
+    ],
+)
+def test_a_field_is_named_as_it_was_sent(
+    client: Client, changes: dict[str, Any], wrong: dict[str, str]
+) -> None:
+    body = {"request": ASK, "start": "2126-01-01", "every": "1d", "times": 2, **changes}
+    reply = client.request(
+        "POST", "/v1/datasets/visits/schedules", json=body, token=client.token("curator")
+    )
+    fields = reply.json()["error"]["details"]["fields"]
+    assert {one["field"]: one["wrong"] for one in fields} == wrong
 
 
 @pytest.mark.parametrize("body", [[], 5, "select 1"], ids=["list", "number", "text"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, TypeAlias
@@ -11,7 +11,7 @@ from urllib.parse import parse_qs
 from fastapi import Depends, Path, Query, Request
 from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from tacit.errors import TacitError, did_you_mean
 from tacit.service.access import Caller, demand
@@ -182,6 +182,18 @@ class PlanBody(Body):
 
 class PlanPreviewBody(PlanBody, _Expected):
     """A plan, its price, and for which sizes of a group its errors are shown."""
+
+
+def _kind_of(body: Any) -> str:
+    planned = isinstance(body, PlanBody) or (isinstance(body, Mapping) and "questions" in body)
+    return "PlanBody" if planned else "AskBody"
+
+
+# A question or a plan, told apart by the field that only a plan has: an error is of that one alone.
+AskOrPlan = Annotated[
+    Annotated[AskBody, Tag("AskBody")] | Annotated[PlanBody, Tag("PlanBody")],
+    Discriminator(_kind_of),
+]
 
 
 def ask_of(body: AskBody | PlanBody, state: ServiceState) -> Ask:

@@ -24,7 +24,7 @@ from tacit.service.web.routes.datasets import previewed
 from tacit.service.web.routes.releases import Refusal, Requested, is_own, may_see
 from tacit.service.web.routing import (
     ERRORS,
-    AskBody,
+    AskOrPlan,
     Body,
     CallerOf,
     DatasetName,
@@ -46,7 +46,7 @@ _Text = Annotated[str, Field(min_length=1, max_length=40)]
 class ScheduleBody(Body):
     """A question or a plan with the price of each release, and when it is released."""
 
-    request: AskBody | PlanBody = Field(
+    request: AskOrPlan = Field(
         description="the body of a release or of a plan; its tag begins the tags of the releases"
     )
     start: _Text = Field(description="when the first is due, UTC: 2026-01-01, 2026-01-01 06:00")
