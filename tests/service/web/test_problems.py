@@ -95,6 +95,38 @@ def test_a_misspelt_field_is_named_with_the_one_that_was_meant(
     assert "Extra inputs" not in reply.text
 
 
+@pytest.mark.parametrize(
+    ("asked", "in_json", "in_python"),
+    [
+        ({}, 'may spend: "epsilon": "1/2"', "release(epsilon='1/2')"),
+        (
+            {"epsilon": {"n": 1}},
+            'as in "epsilon": {"n": 1, "cost": 3}, "total": "1/2"',
+            "release(epsilon={'n': 1, 'cost': 3}, total='1/2')",
+        ),
+        ({"rho": 1}, "the release costs rho 1: give the price in the terms", "Open it as rho(...)"),
+        (
+            {"epsilon": 1, "sql": "select day, count(*) as n from visits group by day"},
+            '"keys" of a question, or where health in',
+            "keys=[...]",
+        ),
+    ],
+)
+def test_a_remedy_is_in_the_words_of_who_reads_it(
+    client: Client, asked: dict[str, object], in_json: str, in_python: str
+) -> None:
+    body, token = {"sql": "select count(*) as n from visits", **asked}, client.token("curator")
+    for reader, words in (("curl/8.0", in_json), ("tacit/0.1.0", in_python)):
+        reply = client.request(
+            "POST",
+            "/v1/datasets/visits/preview",
+            json=body,
+            token=token,
+            headers={"User-Agent": reader},
+        )
+        assert words in reply.json()["error"]["message"]
+
+
 ASK = {"sql": "select count(*) from visits", "epsilon": 1}
 
 

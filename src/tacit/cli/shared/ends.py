@@ -48,6 +48,10 @@ class Ends:
 
 
 _FLAGS = {
+    r"session\.group_by\(\.\.\.\)\.agg\(\.\.\.\)\.release\(\.\.\.\)": "with tacit release",
+    r"release\((epsilon|rho)=\{'n': 1, 'cost': 3\}, total='1/2'\)": r"--\1 n=1,cost=3 --total 1/2",
+    r"\b(epsilon|rho)=\{\.\.\.\} holds": r"--\1 holds",
+    r"release\(epsilon=\.\.\., delta=\.\.\.\)": "--epsilon ... --delta ...",
     r"types=\{'(\w+)': '(\w+)'\}, or give a data frame a column of (?:numbers|times)": (
         r"--types \1=\2"
     ),

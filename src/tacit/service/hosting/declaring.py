@@ -21,6 +21,7 @@ from tacit.accounting.ledger_postgres import is_address
 from tacit.errors import DataSourceError, UsageError
 from tacit.report.issued import APART
 from tacit.report.odds import weak_guarantee
+from tacit.report.text import budget_words
 from tacit.service.database import Database, metadata
 from tacit.service.problem import Problem
 from tacit.service.settings import FILE, Caps, DatasetSettings, Settings
@@ -518,7 +519,9 @@ def _refuse_caps(caps: Caps, budget: Budget) -> None:
     every = [*caps.teams.values(), *caps.analysts.values()]
     every += [cap for cap in (caps.each_team, caps.each_analyst) if cap is not None]
     if any(cap.kind != budget.kind for cap in every):
-        raise UsageError(f"caps are shares of the budget, and of the same kind: {budget!r}")
+        raise UsageError(
+            f"caps are shares of the budget, and of the same kind: {budget_words(budget)}"
+        )
 
 
 def _refuse_unsound(

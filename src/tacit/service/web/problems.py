@@ -28,6 +28,7 @@ from tacit.service.problem import Problem, problem_of
 
 
 _log = logging.getLogger("tacit.service")
+_CLIENT = "tacit/"  # as tc.connect names itself: its reader writes Python
 
 
 def rendered(problem: Problem, status: int | None = None, **headers: str) -> JSONResponse:
@@ -45,7 +46,7 @@ def form_problem(error: Exception) -> Problem:
         return Problem("invalid_request", f"{first['loc'][0]}: {_wrong_field([first], None)}")
     if isinstance(error, ValueError) and not isinstance(error, TacitError):
         return Problem("invalid_request", "a field of the form has a value of the wrong kind")
-    return problem_of(error)
+    return problem_of(error).in_fields()
 
 
 def handle_problems(app: FastAPI, signed_in: Callable[[Request], Caller | None]) -> None:
@@ -65,7 +66,10 @@ async def _of_tacit(request: Request, error: Exception) -> Response:
             await run_in_threadpool(request.app.state.tacit.note_denial, caller, action, error)
     if not isinstance(error, (Problem, UsageError, RefusedError)):
         _log.error("a request failed: %s", type(error).__name__)
-    return await _reply(request, problem_of(error))
+    problem = problem_of(error)
+    if not request.headers.get("user-agent", "").startswith(_CLIENT):
+        problem = problem.in_fields()
+    return await _reply(request, problem)
 
 
 async def _of_fields(request: Request, error: Exception) -> Response:
