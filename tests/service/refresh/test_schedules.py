@@ -222,7 +222,8 @@ def test_what_cannot_start_costs_nothing(
 def test_other_times_of_the_same_question_are_a_change_and_no_second_schedule(
     clinic: Clinic, times: Calendar
 ) -> None:
-    first, changed = clinic.begin(), replace(QUARTER, calendar=times)
+    written = {**COUNT, "sql": "SELECT count(*) AS n FROM visits", "epsilon": "2.0"}
+    first, changed = clinic.begin(), Scheduled(Ask.from_json(written), times)
     with pytest.raises(Problem, match="you have a schedule of this question") as refused:
         clinic.begin(changed)
     assert "'Beds', 4 times from 2026-01-31 on, every 1mo" in refused.value.message

@@ -88,6 +88,10 @@ def shown_dataset(
         "ask": f"{home_of(name)}/ask" if decide(caller, "preview", name).allowed else None,
         "plan": f"{home_of(name)}/plan" if decide(caller, "preview", name).allowed else None,
         "releases": f"/releases?dataset={quote(name, safe='')}",
+        "count": f"{home_of(name)}/count" if decide(caller, "preview", name).allowed else None,
+        "schedule": f"{home_of(name)}/schedule"
+        if decide(caller, "preview", name).allowed
+        else None,
         "change": f"{home_of(name)}/declaration"
         if from_page and decide(caller, "declare", name).allowed
         else None,

@@ -370,7 +370,31 @@ class ReleaseSchedules:
             _schedules.c.due != _NEVER,
         )
         for row in self._database.rows(sa.select(*_COLUMNS).where(own)):
-            _refuse_change(priced, row.id, _schedule(row).scheduled)
+            self.refuse_change(dataset, priced, caller, row.id, _schedule(row).scheduled)
+
+    def refuse_change(
+        self, dataset: str, priced: Priced, caller: Caller, identity: str, existing: Scheduled
+    ) -> None:
+        """Raise if an existing schedule of the caller differs in its times alone."""
+        made, ask = priced.scheduled, existing.ask
+        if identity == priced.identity or ask.tag != made.ask.tag:
+            return
+        price: Any = {**ask.price, "tag": made.tags[0]}
+        try:
+            key = charge_of(ask.question(self._hosted(dataset), caller), **price).key
+        except TacitError:  # it was asked before the data set was declared anew
+            return
+        if key == made.key:
+            times = existing.calendar
+            named = f"{existing.title!r}, " if existing.title else ""
+            raise Problem(
+                "conflict",
+                f"you have a schedule of this question with this tag: {named}{times.times} times "
+                f"from {times.start} on, every {times.every}",
+                "cancel that one first, and what it paid for counts for the same dates of the new "
+                "one; or choose another tag for a second schedule",
+                {"schedule": identity},
+            )
 
     def known(self, identity: str) -> bool:
         """Return whether a schedule was started."""
@@ -679,22 +703,6 @@ def _schedule(row: Any) -> ReleaseSchedule:
     return ReleaseSchedule(scheduled=scheduled, **fields)
 
 
-def _refuse_change(priced: Priced, identity: str, existing: Scheduled) -> None:
-    """Raise if an existing schedule of the same person differs in its times alone."""
-    if identity == priced.identity or existing.ask != priced.scheduled.ask:
-        return
-    times = existing.calendar
-    named = f"{existing.title!r}, " if existing.title else ""
-    raise Problem(
-        "conflict",
-        f"you have a schedule of this question with this tag: {named}{times.times} times from "
-        f"{times.start} on, every {times.every}",
-        "cancel that one first, and what it paid for counts for the same dates of the new one; or "
-        "choose another tag for a second schedule",
-        {"schedule": identity},
-    )
-
-
 def _partly_paid(priced: Priced, paid: int, cause: Problem) -> Problem:
     """Return the error of a payment that stopped half way."""
     times, why = priced.scheduled.calendar.times, cause.message
@@ -742,6 +750,6 @@ class ScheduleRequests(ApprovalRequests[Scheduled]):
         for one in self.undecided():
             own = (one.dataset, one.asked_by, one.team) == (dataset, caller.name, caller.team)
             if own and one.state == WAITING:
-                _refuse_change(priced, one.id, one.content)
+                self._schedules.refuse_change(dataset, priced, caller, one.id, one.content)
         made = priced.scheduled
         return self.add(priced.identity, dataset, made.to_json(), caller, made.total)

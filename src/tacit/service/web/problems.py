@@ -57,6 +57,9 @@ def handle_problems(app: FastAPI, signed_in: Callable[[Request], Caller | None])
     app.add_exception_handler(HTTPException, _of_http)
 
 
+_NOWHERE = Problem("not_found", "there is no such address", "GET /openapi.json lists all addresses")
+
+
 async def _of_tacit(request: Request, error: Exception) -> Response:
     caller = getattr(request.state, "caller", None)
     if isinstance(error, Problem) and error.code == "forbidden" and caller is not None:
@@ -74,6 +77,8 @@ async def _of_tacit(request: Request, error: Exception) -> Response:
 
 async def _of_fields(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
+    if any(one["loc"][0] == "path" for one in error.errors()):  # a name that nothing can have
+        return await _reply(request, _NOWHERE)
     return await _reply(request, _wrong_fields(error.errors(), error.body, _body_of(request)))
 
 
@@ -81,10 +86,7 @@ async def _of_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     headers = dict(error.headers or {})
     if error.status_code == 404:
-        problem = Problem(
-            "not_found", "there is no such address", "GET /openapi.json lists all addresses"
-        )
-        return await _reply(request, problem)
+        return await _reply(request, _NOWHERE)
     if error.status_code == 405:
         problem = Problem("invalid_request", "this address does not take that method")
         return await _reply(request, problem, 405, **{**headers, "Allow": _methods(request)})
@@ -157,6 +159,15 @@ def _place(error: Mapping[str, Any], sent: Any) -> str:
     return ".".join(place)
 
 
+_LIMITS = {
+    "greater_than_equal": "write {ge} or more",
+    "less_than_equal": "write {le} or less",
+    "string_too_short": "it is empty, or too short",
+    "string_too_long": "write at most {max_length} characters",
+    "too_short": "give {min_length} or more",
+    "too_long": "give at most {max_length}",
+    "missing": "it is missing",
+}
 _AN_OBJECT = 'a JSON object, as in {"name": ...}'
 _KINDS = {
     "string_type": "text",
@@ -175,6 +186,9 @@ def _wrong_field(errors: Sequence[Mapping[str, Any]], body: Any) -> str:
         known = _known_fields(error["loc"], body)
         near = f"; {did_you_mean(str(error['loc'][-1]), known)}" if known else ""
         return f"there is no field of this name{near}"
+    limit = _LIMITS.get(error["type"])
+    if limit is not None:
+        return limit.format(**error.get("ctx", {}))
     kinds = dict.fromkeys(_KINDS[one["type"]] for one in errors if one["type"] in _KINDS)
     return f"write {' or '.join(kinds)}" if kinds else str(error["msg"])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -238,6 +239,13 @@ class Form:
 
     def all(self, name: str) -> list[str]:
         return self._fields.get(name, [])
+
+    def whole(self, name: str, label: str) -> int:
+        """Return a field as a whole number; the label is what its reader sees beside it."""
+        text = self.one(name).strip()
+        if not re.fullmatch(r"-?[0-9]{1,9}", text):
+            raise Problem("invalid_request", f"{label}: write a whole number, such as 12")
+        return int(text)
 
 
 def _form(limit: int) -> Callable[[Request], Awaitable[Form]]:
