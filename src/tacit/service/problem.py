@@ -83,6 +83,7 @@ class Problem(TacitError):  # noqa: N818  (the word of RFC 9457)
 
 
 _FIELDS = {
+    r"must be a table of fields": "must be a JSON object",
     r",? session\.group_by\(\.\.\.\)\.agg\(\.\.\.\)\.release\(\.\.\.\)": "",
     r"release\((epsilon|rho)='([^']*)'\)": r'"\1": "\2"',
     r"release\((epsilon|rho)=\{'n': 1, 'cost': 3\}, total='1/2'\)": (
@@ -111,10 +112,22 @@ def in_fields(message: str) -> str:
     'say what this release may spend: "epsilon": "1/2"'
     >>> in_fields("give them, such as tc.mean('age', 0, 100)")
     'give them, such as {"statistic": "mean", "column": "age", "lower": 0, "upper": 100}'
+    >>> in_fields("declare whom it protects: unit = { person = 'id', rows = 5 }")
+    'declare whom it protects: "unit": {"person": "id", "rows": 5}'
     """
     for call, fields in _FIELDS.items():
         message = re.sub(call, fields, message)
-    return rewritten(message, _answer)
+    return rewritten(_DECLARED.sub(_json, message), _answer)
+
+
+# Fields as a file of TOML has them, such as ``unit = { person = 'id', rows = 5 }``.
+_DECLARED = re.compile(r"(?:\b(\w+) = )?\{ ((?:statistic|person|epsilon) = [^{}]*) \}")
+
+
+def _json(declared: re.Match[str]) -> str:
+    name = f'"{declared[1]}": ' if declared[1] else ""
+    fields = re.sub(r"(\w+) = ", r'"\1": ', declared[2].replace("'", '"'))
+    return f"{name}{{{fields}}}"
 
 
 def _answer(name: str, given: list[str]) -> str | None:

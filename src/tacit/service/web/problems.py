@@ -57,9 +57,6 @@ def handle_problems(app: FastAPI, signed_in: Callable[[Request], Caller | None])
     app.add_exception_handler(HTTPException, _of_http)
 
 
-_NOWHERE = Problem("not_found", "there is no such address", "GET /openapi.json lists all addresses")
-
-
 async def _of_tacit(request: Request, error: Exception) -> Response:
     caller = getattr(request.state, "caller", None)
     if isinstance(error, Problem) and error.code == "forbidden" and caller is not None:
@@ -78,7 +75,7 @@ async def _of_tacit(request: Request, error: Exception) -> Response:
 async def _of_fields(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     if any(one["loc"][0] == "path" for one in error.errors()):  # a name that nothing can have
-        return await _reply(request, _NOWHERE)
+        return await _reply(request, Problem("not_found", "there is nothing of this name"))
     return await _reply(request, _wrong_fields(error.errors(), error.body, _body_of(request)))
 
 
@@ -86,7 +83,10 @@ async def _of_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     headers = dict(error.headers or {})
     if error.status_code == 404:
-        return await _reply(request, _NOWHERE)
+        problem = Problem(
+            "not_found", "there is no such address", "GET /openapi.json lists all addresses"
+        )
+        return await _reply(request, problem)
     if error.status_code == 405:
         problem = Problem("invalid_request", "this address does not take that method")
         return await _reply(request, problem, 405, **{**headers, "Allow": _methods(request)})

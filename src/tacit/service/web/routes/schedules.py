@@ -11,7 +11,7 @@ from pydantic import Field
 from tacit.errors import BudgetError, TacitError
 from tacit.service.access import Caller, demand, requester_of
 from tacit.service.hosting.ask import preview_of
-from tacit.service.problem import Problem, in_fields
+from tacit.service.problem import Problem, problem_of
 from tacit.service.refresh.requests import ApprovalRequest
 from tacit.service.refresh.schedules import (
     MAX_TIMES,
@@ -151,7 +151,8 @@ def _expected(
     try:
         state.schedules.check(name, priced, caller)
     except TacitError as error:
-        problem = in_fields(str(error))
+        shown = problem_of(error).in_fields()
+        problem = "; ".join(filter(None, (shown.message, shown.remedy)))
         affordable = not isinstance(error, BudgetError) and priced.affordable(hosted, caller)
     left = hosted.left(caller)
     return SchedulePreview(
