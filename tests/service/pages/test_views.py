@@ -259,11 +259,15 @@ def test_what_is_said_of_the_budget_is_shown():
         "approval": True,
         "budget": loss,
         "remaining": loss,
-        "accounts": [{"name": "team:a", "cap": None, "spent": loss, "remaining": None}],
+        "accounts": [
+            {"name": name, "cap": None, "spent": loss, "remaining": None}
+            for name in ("team:a", "team:*", "dataset:visits")
+        ],
     }
     shown = shown_dataset({**SAID, **more}, ADA)
     assert shown["caps"] == [
-        {"account": "team a", "total": "no share of its own", "spent": "epsilon 1", "left": ""}
+        {"account": name, "total": "no share of its own", "spent": "epsilon 1", "left": ""}
+        for name in ("team a", "each other team", "data set visits")
     ]
     assert dict(shown["about"])["Answers"].startswith("leave on public ticks, 2 seconds")
     assert shown["whole"]["percent"] == "0%"

@@ -124,8 +124,10 @@ def _latency(seconds: Any) -> str:
 
 
 def _cap(one: Mapping[str, Any]) -> dict[str, str]:
+    kind, _, who = str(one["name"]).partition(":")
+    kind = "data set" if kind == "dataset" else kind
     return {
-        "account": str(one["name"]).replace(":", " ", 1),
+        "account": f"each other {kind}" if who == "*" else f"{kind} {who}".strip(),
         "total": budget_of(one.get("cap")) or "no share of its own",
         "spent": budget_of(one.get("spent")),
         "left": budget_of(one.get("remaining")),
