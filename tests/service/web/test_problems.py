@@ -180,6 +180,25 @@ def test_a_body_that_is_no_object_is_told_what_to_write(client: Client, body: ob
     assert "body: write a JSON object" in reply.json()["error"]["message"]
 
 
+def test_a_body_of_another_type_is_told_the_header(client: Client) -> None:
+    text = b'{"sql": "select count(*) as n from visits", "epsilon": 1}'
+    reply = client.request(
+        "POST",
+        "/v1/datasets/visits/preview",
+        content=text,
+        token=client.token("curator"),
+        headers={"Content-Type": "application/x-www-form-urlencoded"},  # as curl -d has it
+    )
+    assert reply.status_code == 400
+    assert reply.json()["error"]["remedy"] == "send the header Content-Type: application/json"
+
+
+def test_another_method_is_told_those_of_the_address(client: Client) -> None:
+    error = client.delete("/v1/datasets", token=client.token("curator")).json()["error"]
+    assert error["message"] == "this address does not take DELETE"
+    assert error["remedy"] == "it takes GET"
+
+
 # An address that sends tokens which are none is told to wait; the memory of it is bounded.
 
 

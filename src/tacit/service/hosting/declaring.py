@@ -495,8 +495,9 @@ def _refuse_taken(name: str, declared: Mapping[str, Dataset]) -> None:
         raise Problem(
             "conflict",
             f"there is a data set {name!r} already, or one whose name differs in little",
-            "give it another name; to change what a curator declared, name the declaration that "
-            "yours replaces; what is declared in a file of the folder is changed by the operator",
+            "give it another name; to change what a curator declared, send the number of the "
+            'declaration that yours replaces, as in "replaces": 1; what is declared in a file of '
+            "the folder is changed by the operator",
         )
 
 

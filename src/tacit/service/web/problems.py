@@ -76,6 +76,10 @@ async def _of_fields(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     if any(one["loc"][0] == "path" for one in error.errors()):  # a name that nothing can have
         return await _reply(request, Problem("not_found", "there is nothing of this name"))
+    if isinstance(error.body, bytes):  # the framework reads JSON only where it is said to be that
+        message = "the body is not said to be JSON"
+        remedy = "send the header Content-Type: application/json"
+        return await _reply(request, Problem("invalid_request", message, remedy))
     return await _reply(request, _wrong_fields(error.errors(), error.body, _body_of(request)))
 
 
@@ -88,8 +92,10 @@ async def _of_http(request: Request, error: Exception) -> Response:
         )
         return await _reply(request, problem)
     if error.status_code == 405:
-        problem = Problem("invalid_request", "this address does not take that method")
-        return await _reply(request, problem, 405, **{**headers, "Allow": _methods(request)})
+        methods = _methods(request)
+        message = f"this address does not take {request.method}"
+        problem = Problem("invalid_request", message, f"it takes {methods}" if methods else "")
+        return await _reply(request, problem, 405, **{**headers, "Allow": methods})
     problem = Problem("invalid_request", "the request cannot be read")
     return await _reply(request, problem, error.status_code)
 
