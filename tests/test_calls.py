@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import re
 import traceback
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ import tacit as tc
 from tacit import framework as fw
 from tacit.calls import calls_inside, instead, listed, public, rewritten
 from tacit.errors import CallError, UsageError
+from tacit.tables.missing_codes import ReadOptions
 
 
 @public
@@ -43,6 +45,16 @@ class Room:
         raise AttributeError("of its own")
 
 
+class Shade(TypedDict, total=False):
+    color: str
+    alpha: float
+
+
+@public
+def paint(width: int, **shade: Unpack[Shade]) -> str:
+    return f"{width} {sorted(shade)}"
+
+
 anything: Any = area
 room: Any = Room(2)
 
@@ -59,6 +71,13 @@ room: Any = Room(2)
         (lambda: room.larger(buy=1), "did you mean 'by'?"),
         (lambda: Room(wide=1), "Room(): got an unexpected keyword argument 'wide'; did you me"),  # type: ignore[call-arg]
         (lambda: Room.square(), "square(): missing a required argument: 'side'. Its sig"),  # type: ignore[call-arg]
+        (
+            lambda: paint(1, colour="red"),  # type: ignore[call-arg]
+            "paint(): got an unexpected keyword argument 'colour'; did you mean 'color'? Its "
+            "signature is paint(width, *, color=None, alpha=None)",
+        ),
+        (lambda: tc.Session("a.csv", mising={}), "'mising'; did you mean 'missing'?"),  # type: ignore[call-arg]
+        (lambda: tc.check("a.csv", codebok="b"), "'codebok'; did you mean 'codebook'?"),  # type: ignore[call-arg]
     ],
 )
 def test_the_sentence(call: Any, said: str) -> None:
@@ -67,6 +86,16 @@ def test_the_sentence(call: Any, said: str) -> None:
     assert said in str(caught.value)
     assert isinstance(caught.value, UsageError)
     assert isinstance(caught.value, TypeError)
+
+
+@pytest.mark.parametrize("call", [tc.Session, tc.check])
+def test_every_argument_that_is_taken_is_listed(call: Any) -> None:
+    own = [p.name for p in inspect.signature(call).parameters.values() if p.kind != p.VAR_KEYWORD]
+    with pytest.raises(CallError) as caught:
+        call(zzz=1)
+    signature = str(caught.value).partition("Its signature is ")[2].partition("(")[2]
+    shown = re.findall(r"(\w+)(?:=\w+)?[,)]", signature)
+    assert shown == [*own, *ReadOptions.__annotations__]
 
 
 def test_no_value_of_an_argument_is_told() -> None:
@@ -83,6 +112,7 @@ def test_an_error_of_the_types_within_stays_what_it_is() -> None:
 
 
 def test_what_fits_is_called() -> None:
+    assert paint(1, color="red") == "1 ['color']"
     assert area(2, 3, unit="km") == "6 km"
     assert Room.square(2).larger(1) == Room(3, 2)
     assert (

@@ -77,6 +77,8 @@ TYPED: dict[str, tuple[Callable[[Any], object], str]] = {
     "merge": (lambda s: s.merge(1), r'join\("sites"'),
     "sort_values": (lambda s: n(s).sort_values("n"), r"answer\.to_pandas\(\)\.sort_values"),
     "dtypes": (lambda s: s.dtypes, r"session\.columns"),
+    "schema": (lambda s: s.schema, r"session\.columns"),
+    "columns of a question": (lambda s: s.filter().columns, r"question\.schema"),
     "tc.n()": (lambda s: ANY.n(), r"tc\.count\(\)"),
     "tc.if_else": (lambda s: ANY.if_else(1, 2, 3), r"tc\.when"),
     "tc.sd": (lambda s: ANY.sd("age"), r"tc\.std"),

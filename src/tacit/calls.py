@@ -12,7 +12,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, TypeVar
 
 from tacit.errors import CallError, ShortTraceback, UsageError, did_you_mean
@@ -118,8 +118,13 @@ def _wrap_methods(kind: type) -> None:
 
 
 def _with_plain_errors(function: Callable[..., T], shown: str, more: str = "") -> Callable[..., T]:
+    typed = "Unpack[" in str(function.__annotations__)
+
     @wraps(function)
     def call(*given: Any, **named: Any) -> T:
+        # Python takes any name for ``**price``, and an error would come from deep within.
+        if typed and not named.keys() <= _parameters(function).keys():
+            raise CallError(_problem(function, shown, given, named) or "")
         try:
             return function(*given, **named)
         except TypeError as error:
@@ -139,7 +144,7 @@ def _problem(
     named: Mapping[str, object],
 ) -> str | None:
     """Return what is wrong with the arguments of a call; None if they fit."""
-    taken = [p.replace(annotation=p.empty) for p in inspect.signature(function).parameters.values()]
+    taken = list(_parameters(function).values())
     if taken and taken[0].name in ("self", "cls"):
         taken, given = taken[1:], given[1:]
     signature = inspect.Signature(taken)
@@ -158,6 +163,20 @@ def _problem(
         problem += hint if wanted in by_name else near
     stop = "" if problem.endswith("?") else "."
     return f"{shown}(): {problem}{stop} Its signature is {shown}{signature}"
+
+
+@cache
+def _parameters(function: Callable[..., object]) -> dict[str, inspect.Parameter]:
+    """Return the parameters of a function, by name; those of ``**price: Unpack[Price]`` as well."""
+    taken: list[inspect.Parameter] = []
+    for each in inspect.signature(function).parameters.values():
+        typed = re.fullmatch(r"Unpack\[(\w+)\]", str(each.annotation))
+        if typed:
+            options = inspect.unwrap(function).__globals__[typed[1]].__annotations__
+            taken += [inspect.Parameter(name, each.KEYWORD_ONLY, default=None) for name in options]
+        else:
+            taken.append(each.replace(annotation=each.empty))
+    return {each.name: each for each in taken}
 
 
 class UnknownNameError(ShortTraceback, AttributeError):

@@ -262,6 +262,14 @@ BAD_INPUT_ASK = "--count --epsilon 0.5"
         ("release people.csv --one-row-each --cuont --epsilon 1", "No such option"),
         ("relaese people.csv --count --epsilon 1", "Did you mean 'release'? See tacit --help"),
         ("release people.csv --count --epsilon", "argument. See tacit release --help"),
+        (
+            "release people.csv --one-row-each --count --by sex --keys --epsilon 1",
+            "--keys takes a value, and --epsilon follows it",
+        ),
+        (
+            "ledger extend people.ledger --reason --budget-epsilon=2",
+            "--reason takes a value, and --budget-epsilon=2 follows it",
+        ),
         ("release people.csv --person id --rows five --count", "'--rows': write a whole number"),
         ("release book.xlsx --one-row-each --count --epsilon 1", "save it as CSV"),
         ("preview people.csv --one-row-each --count --epsilon 1 --sizes 0", "above zero"),

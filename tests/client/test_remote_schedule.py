@@ -14,7 +14,7 @@ from support.service.client import Client, InProcess, running
 from support.service.hosting import hosted_clinic
 from tacit.client.connection import RemoteTable
 from tacit.client.remote_question import RemoteDataset
-from tacit.errors import BudgetError, RefusedError, UsageError
+from tacit.errors import BudgetError, CallError, RefusedError, UsageError
 from tacit.service.jobs.queue import JobScope
 from tacit.service.settings import Settings
 from tacit.service.web.state import ServiceState
@@ -95,6 +95,8 @@ def test_what_is_refused_costs_nothing(client: Client) -> None:
         (question, 0, {"epsilon": 1}, UsageError, "times"),
         (question, 2, {}, UsageError, "say what this release may spend"),
         (other, 2, {"epsilon": 1}, UsageError, "of this connection"),
+        (question, 2, {"epsilom": 1}, CallError, "'epsilom'; did you mean 'epsilon'"),
+        (question, 2, {"epsilon": 1, "tilte": "Beds"}, CallError, "did you mean 'title'"),
     ):
         with pytest.raises(error, match=message):
             table.schedule(asked, start="2027-01-01", every="1d", times=times, **price)

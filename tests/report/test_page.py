@@ -322,6 +322,9 @@ def test_a_number_has_two_digits_of_its_error(value: Any, error: Any, shown: str
 def test_whole_counts_have_whole_ends_outside_of_the_interval() -> None:
     assert value_words(10, 4.0, 2.5, 17.2) == ("10", "2", "18")
     assert value_words(10, 4.0, None, None) == ("10", "–", "–")
+    assert value_words(10.0, 4.0, 2.5, 17.2) == ("10", "2", "18")
+    assert value_words(10.0, 0.5, 9.1, 10.9) == ("10.00", "9.10", "10.90")
+    assert value_words(10.5, 4.0, 2.5, 17.2) == ("10.5", "2.5", "17.2")
     assert value_words(None, None, None, None) == ("–", "–", "–")
 
 

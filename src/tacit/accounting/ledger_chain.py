@@ -159,7 +159,8 @@ def account_name(name: str) -> str:
     """Return the name of an account that a charge names."""
     if not is_account(name) or name.endswith(f":{_ANY}"):
         raise UsageError(
-            f"the name of an account is a kind and a name, such as 'team:oncology', not {name!r}"
+            f"the name of an account is a kind and a name, such as 'team:oncology', not {name!r}; "
+            "a cap of 'team:*' is for each that has none of its own"
         )
     return name
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
@@ -62,6 +63,24 @@ def _nearest(typed: str, command: Any) -> list[str]:
     return (len(word) > 2 and by_word) or get_close_matches(typed, known)
 
 
+def _refuse_missing_value(command: Any, args: list[str]) -> None:
+    """Raise if a flag that takes a value is followed by another flag instead."""
+    # The library takes that one for the value, and what follows it for an argument too many.
+    if args and args[0] in getattr(command, "commands", {}):
+        _refuse_missing_value(command.commands[args[0]], args[1:])
+        return
+    flags = [p for p in command.params if p.param_type_name == "option"]
+    names = {name for flag in flags for name in (*flag.opts, *flag.secondary_opts)}
+    valued = {name for flag in flags if not flag.is_flag for name in flag.opts}
+    given = args[: args.index("--")] if "--" in args else args
+    for flag, following in itertools.pairwise(given):
+        if flag in valued and following.partition("=")[0] in names:
+            raise UsageError(
+                f"{flag} takes a value, and {following} follows it: write the value in between, "
+                f"or {flag}={following} if that is the value"
+            )
+
+
 _COMMAND = "tacit.command"  # where the context of all commands has the name of the one that runs
 _PLAINER = {  # words of the library that reads a value
     "Input should be a valid integer, unable to parse string as an integer": (
@@ -119,6 +138,7 @@ class _Commands(AskingGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that is run, whose help has no type of Python."""
         name, command, rest = super().resolve_command(ctx, args)
+        _refuse_missing_value(command, rest)
         ctx.meta[_COMMAND] = [name]
         return name, plain(command, ctx), rest
 

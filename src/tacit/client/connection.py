@@ -24,6 +24,7 @@ from tacit.tables.question import QueryableTable
 from tacit.tables.release.answer import Answer
 
 
+@public
 class _OfDataset(QueryableTable[RemoteQuestion]):
     """What is asked of a data set of a service, by its table or by the connection."""
 
@@ -128,6 +129,7 @@ class _OfDataset(QueryableTable[RemoteQuestion]):
         ]
 
 
+@public
 class RemoteTable(_OfDataset):
     """A table of a data set that a service hosts.
 
@@ -175,6 +177,7 @@ class RemoteTable(_OfDataset):
         return f"<RemoteTable {self._name!r} of {self.name!r} at {self._hosted.transport.url}>"
 
 
+@public
 class Connection(_OfDataset):
     """A service, asked with one token; made by :func:`tacit.connect`.
 

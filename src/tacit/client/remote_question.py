@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from tacit.accounting.budget import Budget
 from tacit.arithmetic.exact import Number, as_fraction
+from tacit.calls import public
 from tacit.client.transport import Transport, refusal
 from tacit.errors import RefusedError, ServiceError, UsageError, did_you_mean
 from tacit.report import Certificate
@@ -33,6 +34,7 @@ _WAIT = 30  # the seconds that one request waits for the tick
 _OVER = ("done", "failed", "refused", "cancelled")
 
 
+@public
 class RemoteJob:
     """A release: asked, and answered at a tick of the public clock.
 
@@ -272,6 +274,7 @@ def _never(_beside: Source) -> NoReturn:
 _JOINED = ("table", "how", "on")  # what a client says of a join; the service knows the rest
 
 
+@public
 class Sent:
     """A question, or a plan of several, that can be sent."""
 
@@ -314,6 +317,7 @@ class Sent:
         return RemoteJob(at.transport, made)
 
 
+@public
 class _SentQuestion(Sent):
     """A single question that can be sent."""
 
@@ -410,6 +414,7 @@ class _SentQuestion(Sent):
         return {label: float(one["standard_error"]) for label, one in errors.items()} or None
 
 
+@public
 class RemoteQuestion(QuestionBase, _SentQuestion):
     """A question to a data set of a service; it spends nothing until it is released."""
 
@@ -478,6 +483,7 @@ def remote_parts(question: RemoteQuestion) -> tuple[Query, Declared]:
     return own._query, own._declared
 
 
+@public
 class RemoteSql(_SentQuestion):
     """A question in SQL; the service translates it, and refuses what it cannot."""
 

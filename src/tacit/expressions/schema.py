@@ -110,6 +110,8 @@ class Column:
 class Schema(Mapping[str, Column]):
     """The columns by name, in order.
 
+    >>> Schema([Column("age", "integer", "BIGINT"), Column("sex", "text", "VARCHAR")])
+    Schema(age: integer, sex: text)
     >>> Schema([Column("age", "integer", "BIGINT")]).column("Age")
     Traceback (most recent call last):
     tacit.errors.UsageError: there is no column 'Age'; did you mean 'age'?
@@ -126,6 +128,10 @@ class Schema(Mapping[str, Column]):
 
     def __len__(self) -> int:
         return len(self._columns)
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(f"{name}: {column.kind}" for name, column in self.items())
+        return f"Schema({kinds})"
 
     def column(self, name: str) -> Column:
         """Return a column, or refuse with the nearest name that exists."""

@@ -224,9 +224,13 @@ def value_words(
     ('1,165', '1,156', '1,174')
     >>> value_words(40.5, None, 2.0, 90.0)  # a quantile has an interval and no standard error
     ('40', '2', '90')
+    >>> value_words(1165.0, 4.2, 1156.3, 1173.7)  # a count of a plan, whose numbers are floats
+    ('1,165', '1,156', '1,174')
     """
-    if isinstance(value, int) and low is not None and high is not None:
-        return number(value), number(math.floor(low)), number(math.ceil(high))
+    # Decimals of a whole value say nothing where it may be off by one or more.
+    whole = isinstance(value, int) or (value is not None and value % 1 == 0 and (error or 0) >= 1)
+    if whole and low is not None and high is not None:
+        return number(int(value)), number(math.floor(low)), number(math.ceil(high))
     if error is None and low is not None and high is not None:
         error = (high - low) / 4
     return number(value, error), number(low, error), number(high, error)
@@ -553,9 +557,25 @@ def _beyond(
     if "bounds" not in fields:
         return []
     low, high = map(as_fraction, fields["bounds"])
-    aggregates = [a for _, a in query["aggregates"] if a.get("column") == name and "lower" in a]
-    ends = [(as_fraction(a["lower"]), as_fraction(a["upper"])) for a in aggregates]
+    bounds = [columns_in(aggregate).get(name) for _, aggregate in query["aggregates"]]
+    ends = [tuple(map(as_fraction, each)) for each in bounds if each is not None]
     return [(lower, upper) for lower, upper in ends if lower < low or upper > high]
+
+
+def columns_in(aggregate: Mapping[str, Any]) -> dict[str, tuple[Any, Any] | None]:
+    """Return the columns of one answer, with the bounds that each is clamped to, if any.
+
+    >>> columns_in({"kind": "covariance", "column": "age", "lower": "0", "upper": "99",
+    ...             "others": [["pay", "0", "5000"]]})
+    {'age': ('0', '99'), 'pay': ('0', '5000')}
+    >>> columns_in({"kind": "count_distinct", "column": "site"}), columns_in({"kind": "count"})
+    ({'site': None}, {})
+    """
+    if aggregate.get("column") is None:
+        return {}
+    own = (aggregate["lower"], aggregate["upper"]) if "lower" in aggregate else None
+    others = {str(name): (low, high) for name, low, high in aggregate.get("others", ())}
+    return {str(aggregate["column"]): own, **others}
 
 
 def _wider(name: str, bounds: tuple[Any, Any], declared: Sequence[Any]) -> str:

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
+from tacit.calls import rewritten
 from tacit.errors import (
     BudgetError,
     DataSourceError,
@@ -18,6 +20,7 @@ from tacit.errors import (
     UnsupportedQueryError,
     UsageError,
 )
+from tacit.tables.statistics.base import statistic_named
 
 _OPERATOR = "try again later; the operator sees more with tacit serve check"
 
@@ -65,8 +68,79 @@ class Problem(TacitError):  # noqa: N818  (the word of RFC 9457)
         body = {"code": self.code, "message": self.message, "remedy": self.remedy}
         return {"error": {**body, "details": self.details}}
 
+    def in_fields(self) -> Problem:
+        """Return the problem for someone who writes requests, and no Python."""
+        return Problem(self.code, in_fields(self.message), in_fields(self.remedy), self.details)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.code, self.message, self.remedy, self.details)
+
+
+# Remedies in the words of a request: an error that shows a call shows fields of JSON instead.
+#
+# The packages below say what to do in Python.  What a question in SQL can write is said in SQL
+# already; what has no shape here stays as it is.
+
+
+_FIELDS = {
+    r"must be a table of fields": "must be a JSON object",
+    r",? session\.group_by\(\.\.\.\)\.agg\(\.\.\.\)\.release\(\.\.\.\)": "",
+    r"release\((epsilon|rho)='([^']*)'\)": r'"\1": "\2"',
+    r"release\((epsilon|rho)=\{'n': 1, 'cost': 3\}, total='1/2'\)": (
+        r'"\1": {"n": 1, "cost": 3}, "total": "1/2"'
+    ),
+    r"\b(epsilon|rho)=\{\.\.\.\}": r'"\1": {...}',
+    r"use a budget such as tc\.epsilon_delta\(1, '1e-6'\) and release\(epsilon=\.\.\., "
+    r"delta=\.\.\.\)": 'ask with "epsilon" and "delta", which takes a budget that has a delta',
+    r"release\(epsilon=\.\.\., delta='1e-7'\)": '"epsilon": ..., "delta": "1e-7"',
+    r"list (?:them|the keys) with keys=\[\.\.\.\]": (
+        "list them, \"keys\" of a question, or where health in ('good', 'poor') in SQL"
+    ),
+    r"the budget is (epsilon|rho|epsilon_delta)\(\.\.\.\)": r"the budget is in \1",
+    r"\. Open it as (?:epsilon|rho|epsilon_delta)\(\.\.\.\).*": (
+        ": give the price in the terms of the budget"
+    ),
+    r"(?<![\w.])epsilon_delta\('?(\d[^',()]*)'?, '?(\d[^',()]*)'?\)": r"epsilon \1, delta \2",
+    r"(?<![\w.])(rho|epsilon)\('?(\d[^',()]*)'?\)": r"\1 \2",
+}
+
+
+def in_fields(message: str) -> str:
+    """Return a message in which calls of Python are fields of a request.
+
+    >>> in_fields("say what this release may spend: release(epsilon='1/2')")
+    'say what this release may spend: "epsilon": "1/2"'
+    >>> in_fields("give them, such as tc.mean('age', 0, 100)")
+    'give them, such as {"statistic": "mean", "column": "age", "lower": 0, "upper": 100}'
+    >>> in_fields("declare whom it protects: unit = { person = 'id', rows = 5 }")
+    'declare whom it protects: "unit": {"person": "id", "rows": 5}'
+    """
+    for call, fields in _FIELDS.items():
+        message = re.sub(call, fields, message)
+    return rewritten(_DECLARED.sub(_json, message), _answer)
+
+
+# Fields as a file of TOML has them, such as ``unit = { person = 'id', rows = 5 }``.
+_DECLARED = re.compile(r"(?:\b(\w+) = )?\{ ((?:statistic|person|epsilon) = [^{}]*) \}")
+
+
+def _json(declared: re.Match[str]) -> str:
+    name = f'"{declared[1]}": ' if declared[1] else ""
+    fields = re.sub(r"(\w+) = ", r'"\1": ', declared[2].replace("'", '"'))
+    return f"{name}{{{fields}}}"
+
+
+def _answer(name: str, given: list[str]) -> str | None:
+    """Return the fields of an answer that a call asks for."""
+    try:
+        names = statistic_named(name).fields
+    except UsageError:
+        return None
+    if len(given) != len(names):
+        given, names = [], ()
+    values = [part if part[:1].isdigit() else f'"{part}"' for part in given]
+    pairs = [f'"{field}": {value}' for field, value in zip(names, values, strict=True)]
+    return "{" + ", ".join([f'"statistic": "{name}"', *pairs]) + "}"
 
 
 def problem_of(error: BaseException) -> Problem:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import tacit as tc
 from support.clinic import make_clinic
 from support.service.server import served
 from tacit.accounting import open_ledger
@@ -228,6 +229,7 @@ def here(tmp_path):
     make_clinic(folder)
     (folder / "service.toml").write_text(
         "latency = 0.5\ncaps = { each_analyst = { epsilon = 40 } }\n"
+        "[datasets.visits]\npeople = 'patients'\n"
     )
     with served(folder) as running:
         yield running
@@ -258,6 +260,22 @@ def test_a_service_is_asked_as_a_table_of_ones_own(here, tacit, tmp_path, monkey
     assert told.code == 0, told.err
     assert re.search(r"Budget +epsilon 1,?000", told.out)
     assert "done" in told.out
+    assert "schedule" not in told.out
+    with tc.connect(here.address, token.read_text().strip(), dataset="visits") as service:
+        question = service.agg(n=tc.count())
+        first = {"start": "2126-01-31", "every": "1mo", "times": 2, "title": "Beds"}
+        service.schedule(question, **first, epsilon="1/16", tag="beds")
+    told = tacit("ledger", "show", "visits", "--server", here.address)
+    assert re.search("2126-01-31 00:00 +0 of 2 +epsilon 0.0625 +running +Beds", told.out)
+    told = tacit("ledger", "show", "visits", "--server", here.address, "--json")
+    (schedule,) = json.loads(told.out)["schedules"]
+    assert schedule["next"] == "2126-01-31T00:00:00+00:00"
+    (ledger,) = (tmp_path / "clinic").glob("people*.ledger")
+    told = tacit("ledger", "show", str(ledger))
+    assert len(re.findall("scheduled 2126-0[12]", told.out)) == 2
+    assert "ask the same again" not in told.out
+    told = tacit("ledger", "show", str(ledger), "--json")
+    assert json.loads(told.out)["releases"][-1]["due"] == "2126-02-28T00:00:00+00:00"
     assert json.loads(tacit("ledger", "show", "visits", "--server", here.address, "--json").out)
     assert tacit("release", "visits", "--count", "--free", *server).code == 2
     free = tacit("release", "visits", "--count", "--by", "site", "--free", *server)

@@ -22,6 +22,7 @@ def test_one_charge_answers_all_and_a_second_time_is_free(tacit, folder: Path) -
     assert done.code == 0, done.err
     assert "Question 1" in done.out
     assert "Question 2" in done.out
+    assert done.err.count("spent epsilon 0.5; epsilon 1.5 is left of epsilon 2") == 1
     with open_ledger(folder / "people.ledger") as ledger:
         assert (str(ledger.spent), len(ledger.history())) == ("epsilon 0.5", 1)
     assert tacit("verify", "plan.json").code == 0

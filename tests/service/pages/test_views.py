@@ -259,11 +259,15 @@ def test_what_is_said_of_the_budget_is_shown():
         "approval": True,
         "budget": loss,
         "remaining": loss,
-        "accounts": [{"name": "team:a", "cap": None, "spent": loss, "remaining": None}],
+        "accounts": [
+            {"name": name, "cap": None, "spent": loss, "remaining": None}
+            for name in ("team:a", "team:*", "dataset:visits")
+        ],
     }
     shown = shown_dataset({**SAID, **more}, ADA)
     assert shown["caps"] == [
-        {"account": "team a", "total": "no share of its own", "spent": "epsilon 1", "left": ""}
+        {"account": name, "total": "no share of its own", "spent": "epsilon 1", "left": ""}
+        for name in ("team a", "each other team", "data set visits")
     ]
     assert dict(shown["about"])["Answers"].startswith("leave on public ticks, 2 seconds")
     assert shown["whole"]["percent"] == "0%"
@@ -502,7 +506,8 @@ def test_the_pictures_show_the_latest_periods_and_the_tables_all() -> None:
     assert (shown["title"], shown["left"]) == ("day of visits", 10)
     assert [name for name, _ in shown["charts"]] == ["Rows in each period", "Running total"]
     first = shown["tables"][0]["rows"]
-    assert (len(first), first[0]["item"], first[0]["between"]) == (70, "2026-01-70", "67.0 to 71.0")
+    assert (len(first), first[0]["item"]) == (70, "2026-01-70")
+    assert (first[0]["text"], first[0]["between"]) == ("69", "67 to 71")  # counts are whole
     about = dict(board_card(BOARD)["about"])
     assert about["Price of all periods"] == "epsilon 1/2"
     assert about["Requested by"] == BOARD["asked_by"]

@@ -118,7 +118,7 @@ def test_what_refreshes_mean_is_said(refreshes: Refreshes, clock: Clock) -> None
         refreshes.ask("visits", "ada")
     assert refreshes.describe("visits", tc.epsilon(1)) == (
         "Since 1970-01-01 the data set was refreshed 2 times, last on 1970-01-03 at 02:00 UTC. "
-        "All releases, before and after a refresh, share one budget of epsilon(1): what was spent "
+        "All releases, before and after a refresh, share one budget of epsilon 1: what was spent "
         "on rows that stay is not given back."
     )
 

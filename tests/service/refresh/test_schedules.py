@@ -216,6 +216,37 @@ def test_what_cannot_start_costs_nothing(
     assert clinic.one.schedules.all() == []
 
 
+@pytest.mark.parametrize(
+    "times", [Calendar("2026-01-31", "1mo", 3), Calendar("2026-02-01", "1w", 2)], ids=str
+)
+def test_other_times_of_the_same_question_are_a_change_and_no_second_schedule(
+    clinic: Clinic, times: Calendar
+) -> None:
+    written = {**COUNT, "sql": "SELECT count(*) AS n FROM visits", "epsilon": "2.0"}
+    first, changed = clinic.begin(), Scheduled(Ask.from_json(written), times)
+    with pytest.raises(Problem, match="you have a schedule of this question") as refused:
+        clinic.begin(changed)
+    assert "'Beds', 4 times from 2026-01-31 on, every 1mo" in refused.value.message
+    assert refused.value.details == {"schedule": first}
+    assert clinic.spent == tc.epsilon(8)
+    clinic.begin(replace(QUARTER, ask=Ask.from_json({**COUNT, "tag": "b", "epsilon": "1/4"})))
+    clinic.one.schedules.cancel(clinic.one.schedules.find(first), ADA)
+    before = clinic.spent
+    clinic.begin(replace(QUARTER, calendar=Calendar("2026-01-31", "1mo", 3)))
+    assert clinic.spent == before  # its dates were paid for
+
+
+def test_a_change_of_a_schedule_that_waits_is_refused(clinic: Clinic) -> None:
+    first = clinic.one.schedule_requests.ask("visits", QUARTER, ADA)
+    changed = replace(QUARTER, calendar=Calendar("2026-01-31", "1mo", 3))
+    with pytest.raises(Problem, match="you have a schedule of this question"):
+        clinic.one.schedule_requests.ask("visits", changed, ADA)
+    assert clinic.one.schedule_requests.ask("visits", QUARTER, ADA).id == first.id
+    assert clinic.one.schedule_requests.ask("visits", changed, BOB).id != first.id
+    clinic.one.schedule_requests.withdraw(first, ADA)
+    clinic.one.schedule_requests.ask("visits", changed, ADA)
+
+
 def test_a_free_question_and_a_long_tag_are_none() -> None:
     free = Ask.from_json({"sql": COUNT["sql"], "free": True})
     with pytest.raises(UsageError, match="leave free out"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -94,6 +95,82 @@ def test_a_misspelt_field_is_named_with_the_one_that_was_meant(
     assert "Extra inputs" not in reply.text
 
 
+@pytest.mark.parametrize(
+    ("asked", "in_json", "in_python"),
+    [
+        ({}, 'may spend: "epsilon": "1/2"', "release(epsilon='1/2')"),
+        (
+            {"epsilon": {"n": 1}},
+            'as in "epsilon": {"n": 1, "cost": 3}, "total": "1/2"',
+            "release(epsilon={'n': 1, 'cost': 3}, total='1/2')",
+        ),
+        ({"rho": 1}, "the release costs rho 1: give the price in the terms", "Open it as rho(...)"),
+        (
+            {"epsilon": 1, "sql": "select day, count(*) as n from visits group by day"},
+            '"keys" of a question, or where health in',
+            "keys=[...]",
+        ),
+    ],
+)
+def test_a_remedy_is_in_the_words_of_who_reads_it(
+    client: Client, asked: dict[str, object], in_json: str, in_python: str
+) -> None:
+    body, token = {"sql": "select count(*) as n from visits", **asked}, client.token("curator")
+    for reader, words in (("curl/8.0", in_json), ("tacit/0.1.0", in_python)):
+        reply = client.request(
+            "POST",
+            "/v1/datasets/visits/preview",
+            json=body,
+            token=token,
+            headers={"User-Agent": reader},
+        )
+        assert words in reply.json()["error"]["message"]
+
+
+ASK = {"sql": "select count(*) from visits", "epsilon": 1}
+
+
+@pytest.mark.parametrize(
+    ("changes", "wrong"),
+    [
+        (
+            {"request": {**ASK, "epsilom": 1}},
+            {"body.request.epsilom": "there is no field of this name; did you mean 'epsilon'?"},
+        ),
+        (
+            {"request": {"question": {"by": 1}, "tga": "x"}},
+            {"body.request.tga": "there is no field of this name; did you mean 'tag'?"},
+        ),
+        (
+            {"request": {"questions": [{"sqll": "x"}, 5], "epsilon": {"n": 1}}},
+            {
+                "body.request.questions.0.sqll": "there is no field of this name; did you mean "
+                "'sql'?",
+                "body.request.questions.1": 'write a JSON object, as in {"name": ...}',
+                "body.request.epsilon": "write text or a whole number or a number",
+            },
+        ),
+        (
+            {"request": [1], "times": "2"},
+            {
+                "body.request": 'write a JSON object, as in {"name": ...}',
+                "body.times": "write a whole number",
+            },
+        ),
+        ({"start": None, "every": None}, {"body.start": "write text", "body.every": "write text"}),
+    ],
+)
+def test_a_field_is_named_as_it_was_sent(
+    client: Client, changes: dict[str, Any], wrong: dict[str, str]
+) -> None:
+    body = {"request": ASK, "start": "2126-01-01", "every": "1d", "times": 2, **changes}
+    reply = client.request(
+        "POST", "/v1/datasets/visits/schedules", json=body, token=client.token("curator")
+    )
+    fields = reply.json()["error"]["details"]["fields"]
+    assert {one["field"]: one["wrong"] for one in fields} == wrong
+
+
 @pytest.mark.parametrize("body", [[], 5, "select 1"], ids=["list", "number", "text"])
 def test_a_body_that_is_no_object_is_told_what_to_write(client: Client, body: object) -> None:
     reply = client.request(
@@ -101,6 +178,25 @@ def test_a_body_that_is_no_object_is_told_what_to_write(client: Client, body: ob
     )
     assert reply.status_code == 400
     assert "body: write a JSON object" in reply.json()["error"]["message"]
+
+
+def test_a_body_of_another_type_is_told_the_header(client: Client) -> None:
+    text = b'{"sql": "select count(*) as n from visits", "epsilon": 1}'
+    reply = client.request(
+        "POST",
+        "/v1/datasets/visits/preview",
+        content=text,
+        token=client.token("curator"),
+        headers={"Content-Type": "application/x-www-form-urlencoded"},  # as curl -d has it
+    )
+    assert reply.status_code == 400
+    assert reply.json()["error"]["remedy"] == "send the header Content-Type: application/json"
+
+
+def test_another_method_is_told_those_of_the_address(client: Client) -> None:
+    error = client.delete("/v1/datasets", token=client.token("curator")).json()["error"]
+    assert error["message"] == "this address does not take DELETE"
+    assert error["remedy"] == "it takes GET"
 
 
 # An address that sends tokens which are none is told to wait; the memory of it is bounded.

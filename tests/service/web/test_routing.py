@@ -46,6 +46,30 @@ def test_forms_that_are_none(client: Client, body: bytes, kind: str) -> None:
     assert reply.json()["error"]["code"] == "invalid_request"
 
 
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("/v1/releases?lft_open=true", "no parameter 'lft_open' here; did you mean 'left_open'?"),
+        ("/v1/datasets?limt=3&cursor=", "no parameter 'limt' here; did you mean 'limit'?"),
+        ("/v1/why?action=ask&to=x", "known: 'action', 'dataset'"),
+        ("/v1/datasets/visits?full=1", "no parameter 'full' here; there are none"),
+        ("/v1/feed?limit=1", "no parameter 'limit' here"),
+    ],
+)
+def test_parameters_that_a_route_does_not_take_are_refused(
+    client: Client, address: str, said: str
+) -> None:
+    reply = client.get(address, token=client.token("curator"))
+    assert (reply.status_code, reply.json()["error"]["code"]) == (400, "invalid_request")
+    assert said in reply.json()["error"]["message"]
+
+
+def test_links_to_pages_may_have_parameters_of_others(client: Client) -> None:
+    assert browser(client, "curator").get("/releases?utm_source=mail").status_code == 200
+    assert client.get("/healthz?now=1").status_code == 200
+    assert client.get("/v1/releases?x=1").status_code == 401  # who calls is found out first
+
+
 def test_a_form_without_the_field(client: Client) -> None:
     assert client.post("/sign-in", data={"other": "x"}).status_code == 401
 

@@ -443,6 +443,17 @@ def test_the_figure_and_the_page_show_them(session):
     assert first < page.index("What was released")
 
 
+def test_each_column_of_an_answer_about_several_is_described(session):
+    wide = {"days": (0, 9), "cost": (0, 2000)}
+    question = session.agg(r=tc.correlation("days", "cost", bounds=wide))
+    beyond = "cost is clamped to [0, 2000], beyond the declared [0, 1000]"
+    assert beyond in str(question.preview(epsilon=1))
+    answer = question.release(epsilon=1)
+    assert answer.about == {"r": "cost: of a visit, in euro"}
+    assert answer.columns_of == {"r": ["days", "cost"]}
+    assert beyond in str(answer.certificate)
+
+
 def test_what_goes_beyond_is_told_and_what_is_narrower_is_not(session):
     wide = session.group_by("site", keys=[1, 9]).agg(cost=tc.mean("cost", 0, 2000))
     shown = str(wide.preview(epsilon=1))

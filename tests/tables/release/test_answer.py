@@ -206,6 +206,13 @@ def test_a_panel_names_its_column_and_the_released_size_of_each_group(
     assert not [t for t in counts.texts if t.get_text().startswith("n ")]
     assert "mean of visits by health" in [t.get_text().partition(",")[0] for t in means.texts]
     assert [t.get_text() for t in means.get_yticklabels()] == ["poor", "good", "excellent"]
+    of_two = question.agg(
+        r=tc.correlation("visits", "age", bounds={"visits": (0, 20), "age": (0, 99)})
+    )
+    (panel,) = drawn(of_two.release(epsilon="1/2").plot())
+    titles = [t.get_text().partition(",")[0] for t in panel.texts]
+    assert "correlation of visits and age by health" in titles
+    assert not panel.get_xlabel()  # it is in the unit of neither
     alone = question.agg(visits=tc.mean("visits", 0, 20)).release(epsilon="1/4").plot()
     assert not [t for t in drawn(alone)[0].texts if t.get_text().startswith("n ")]
 

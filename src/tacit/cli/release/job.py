@@ -23,6 +23,7 @@ from tacit.cli.shared.flag_values import column_names, csv_of
 from tacit.cli.shared.options import RemoteOptions, SourceOptions, TableOptions, amounts
 from tacit.cli.shared.output import note, print_table, warnings_as_notes, working
 from tacit.client.connection import RemoteTable, connect
+from tacit.client.remote_schedule import RemoteSchedule
 from tacit.errors import BudgetError, DataSourceWarning, UsageError, WeakGuaranteeWarning
 from tacit.report.odds import weak_guarantee
 from tacit.report.text import budget_words, unit_words
@@ -119,10 +120,24 @@ def show_history(table: RemoteTable, bar: str) -> None:
         [one["id"][:8], one["when"], budget_words(one["cost"]), one["state"], one["question"]]
         for one in map(_line, table.history())
     ]
+    schedules = [_schedule_line(one) for one in table.schedules()]
     if rows:
         print_table(["release", "when (UTC)", "cost", "state", "question"], rows)
     else:
         print("Nothing was released yet, of what you may see.")
+    if schedules:
+        lines = [
+            [
+                one["id"][:8],
+                _minute(one["next"]) if one["next"] else "-",
+                f"{one['made']} of {one['times']}",
+                budget_words(one["cost"]),
+                one["state"],
+                one["title"] or one["question"],
+            ]
+            for one in schedules
+        ]
+        print_table(["schedule", "next (UTC)", "made", "cost of each", "state", "question"], lines)
 
 
 def described(table: RemoteTable) -> dict[str, Any]:
@@ -135,18 +150,42 @@ def described(table: RemoteTable) -> dict[str, Any]:
         "releases": [
             {**line, "cost": amounts(line["cost"])} for line in map(_line, table.history())
         ],
+        "schedules": [
+            {**line, "cost": amounts(line["cost"])}
+            for line in map(_schedule_line, table.schedules())
+        ],
     }
 
 
 def _line(job: Any) -> dict[str, Any]:
     return {
         "id": job.id,
-        "when": job.when[:16].replace("T", " "),
+        "when": _minute(job.when),
         "asked_by": job.asked_by,
         "cost": job.cost,
         "state": job.state,
         "question": job.question,
     }
+
+
+def _schedule_line(schedule: RemoteSchedule) -> dict[str, Any]:
+    state, calendar = schedule.state, schedule.calendar
+    pending = [one.due.isoformat() for one in calendar if one.state in ("planned", "due")]
+    return {
+        "id": schedule.id,
+        "next": pending[0] if pending and state == "running" else None,
+        "made": sum(one.job is not None for one in calendar),
+        "times": len(calendar),
+        "cost": schedule.cost,
+        "state": state,
+        "title": schedule.title,
+        "question": schedule.question,
+    }
+
+
+def _minute(when: str) -> str:
+    """Return a time of ISO 8601 to the minute."""
+    return when[:16].replace("T", " ")
 
 
 # A job: a table, whom it protects, a budget, and the questions to it.

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,10 +21,10 @@ from tacit.cli.shared.options import (
     options,
 )
 from tacit.cli.shared.output import note, print_json, print_table, working
-from tacit.errors import UsageError, did_you_mean
+from tacit.errors import TacitError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from tacit.accounting import Budget, Ledger
+    from tacit.accounting import Budget, Entry, Ledger
 
 ledger_app = typer.Typer(
     help="Keep a budget in a ledger, a file or tables in PostgreSQL: create, show, verify, extend, "
@@ -97,8 +100,9 @@ def _show(ledger: str, json: bool) -> None:
 
     with _open(ledger) as opened:
         entries, accounts = opened.history(), accounts_of(opened)
+        due = _paid_ahead(ledger) if any(entry.state == "open" for entry in entries) else {}
         if json:
-            print_json(_described(opened))
+            print_json(_described(opened, due))
             return
         print(f"Data set   {opened.dataset}")
         for name in shares_of(opened):
@@ -116,12 +120,12 @@ def _show(ledger: str, json: bool) -> None:
                 str(number),
                 entry.when[:16].replace("T", " "),
                 budget_words(entry.cost),
-                entry.state,
+                f"scheduled {due[_own_key(entry)][:10]}" if _own_key(entry) in due else entry.state,
                 question_words(entry.question),
             ]
             for number, entry in enumerate(entries, 1)
         ]
-        still = sum(entry.state == "open" for entry in entries)
+        states = {"scheduled" if _own_key(entry) in due else entry.state for entry in entries}
         free = [
             [", ".join(map(str, of)), question_words(question)] for of, question in _free(opened)
         ]
@@ -133,8 +137,10 @@ def _show(ledger: str, json: bool) -> None:
         print_table(["account", "spent", "cap"], lines)
     if rows:
         print_table(["charge", "when (UTC)", "cost", "state", "question"], rows)
-        if still:
+        if "open" in states:
             print("An open release was charged and has no answer yet: ask the same again, free.")
+        if "scheduled" in states:
+            print("A scheduled release was charged, and the service makes it on that day (UTC).")
         if free:
             print("Answers that follow from these releases, at no cost:")
             print_table(["from charge", "question"], free)
@@ -220,7 +226,27 @@ def _open(path: str) -> Ledger:
         return open_ledger(path, create=False)
 
 
-def _described(ledger: Ledger) -> dict[str, Any]:
+def _paid_ahead(ledger: str) -> dict[str, str]:
+    """Return when the schedules of a service make releases, by the keys of their charges."""
+    # The ledger of a service is in its folder, and its schedules are in the database there.
+    folder, due = os.path.dirname(os.path.expanduser(ledger)) or ".", {}
+    if os.path.isfile(os.path.join(folder, "service.key")):
+        with suppress(TacitError, ImportError):  # the ledger is shown without the database, too
+            from tacit.service.database import Database
+            from tacit.service.refresh.schedules import paid_ahead
+            from tacit.service.settings import Settings
+
+            with Database(Settings.load(folder).database) as database:
+                due = paid_ahead(database)
+    return {key: datetime.fromtimestamp(at, UTC).isoformat() for key, at in due.items()}
+
+
+def _own_key(entry: Entry) -> str:
+    """Return the key of a charge without its data set, where several share the ledger."""
+    return entry.key.rpartition("/")[2]
+
+
+def _described(ledger: Ledger, due: Mapping[str, str]) -> dict[str, Any]:
     from tacit.accounting.ledger import accounts_of, shares_of
 
     accounts = [
@@ -249,6 +275,7 @@ def _described(ledger: Ledger) -> dict[str, Any]:
                 "when": entry.when,
                 "cost": amounts(entry.cost),
                 "state": entry.state,
+                **({"due": due[_own_key(entry)]} if _own_key(entry) in due else {}),
                 "hash": entry.hash,
                 "question": entry.question,
             }

@@ -90,9 +90,11 @@ def publish(job: ReleaseRun, output: OutputOptions, published: TimedFormatOption
                 if output.csv:
                     print(answer.to_csv(), end="")
                 elif not output.json and not publisher.format:
-                    _show(answer, part, session, str(ledger))
+                    _show(answer, part)
                 _write(answer, part)
                 publisher.write(answer)
+            if not (output.csv or output.json or publisher.format):
+                _show_cost(answers[0], request, session, str(ledger))
             for text in question.notes:
                 note(f"note: {text}")
             if all(part is not request for part in request.parts):
@@ -229,15 +231,19 @@ def _write(answer: Answer, request: QuestionRequest) -> None:
         note(f"No plot was drawn: {error}")
 
 
-def _show(answer: Answer, request: QuestionRequest, session: Session, ledger: str) -> None:
-    from tacit.report.text import budget_words
-
+def _show(answer: Answer, request: QuestionRequest) -> None:
     if request.name:
         print(request.name)
     print(answer.protects)
     answer_tables(answer)
     for text in _computed(answer).values():
         note(text)
+
+
+def _show_cost(answer: Answer, request: QuestionRequest, session: Session, ledger: str) -> None:
+    """Report what a request cost: a question, or a plan of several."""
+    from tacit.report.text import budget_words
+
     paid = (
         "follows from earlier releases, free"
         if request.free

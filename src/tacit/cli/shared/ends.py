@@ -48,6 +48,10 @@ class Ends:
 
 
 _FLAGS = {
+    r"session\.group_by\(\.\.\.\)\.agg\(\.\.\.\)\.release\(\.\.\.\)": "with tacit release",
+    r"release\((epsilon|rho)=\{'n': 1, 'cost': 3\}, total='1/2'\)": r"--\1 n=1,cost=3 --total 1/2",
+    r"\b(epsilon|rho)=\{\.\.\.\} holds": r"--\1 holds",
+    r"release\(epsilon=\.\.\., delta=\.\.\.\)": "--epsilon ... --delta ...",
     r"types=\{'(\w+)': '(\w+)'\}, or give a data frame a column of (?:numbers|times)": (
         r"--types \1=\2"
     ),
@@ -59,6 +63,7 @@ _FLAGS = {
         r"--budget-epsilon \1 --budget-delta \2"
     ),
     r"(?:budget=|a budget )?tc\.(rho|epsilon)\('?([^')]*)'?\)": r"--budget-\1 \2",
+    r"the budget is (epsilon|rho|epsilon_delta)\(\.\.\.\)": r"the budget is in \1",
     r"Open it as epsilon_delta\(\.\.\.\)": "Open it with --budget-epsilon and --budget-delta",
     r"Open it as (rho|epsilon)\(\.\.\.\)": r"Open it with --budget-\1",
     r"unit=tc\.unit\('(\w+)', rows=(\w+|\.\.\.)\)": r"--person \1 --rows \2",

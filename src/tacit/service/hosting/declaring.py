@@ -21,6 +21,7 @@ from tacit.accounting.ledger_postgres import is_address
 from tacit.errors import DataSourceError, UsageError
 from tacit.report.issued import APART
 from tacit.report.odds import weak_guarantee
+from tacit.report.text import budget_words
 from tacit.service.database import Database, metadata
 from tacit.service.problem import Problem
 from tacit.service.settings import FILE, Caps, DatasetSettings, Settings
@@ -494,8 +495,9 @@ def _refuse_taken(name: str, declared: Mapping[str, Dataset]) -> None:
         raise Problem(
             "conflict",
             f"there is a data set {name!r} already, or one whose name differs in little",
-            "give it another name; to change what a curator declared, name the declaration that "
-            "yours replaces; what is declared in a file of the folder is changed by the operator",
+            "give it another name; to change what a curator declared, send the number of the "
+            'declaration that yours replaces, as in "replaces": 1; what is declared in a file of '
+            "the folder is changed by the operator",
         )
 
 
@@ -518,7 +520,9 @@ def _refuse_caps(caps: Caps, budget: Budget) -> None:
     every = [*caps.teams.values(), *caps.analysts.values()]
     every += [cap for cap in (caps.each_team, caps.each_analyst) if cap is not None]
     if any(cap.kind != budget.kind for cap in every):
-        raise UsageError(f"caps are shares of the budget, and of the same kind: {budget!r}")
+        raise UsageError(
+            f"caps are shares of the budget, and of the same kind: {budget_words(budget)}"
+        )
 
 
 def _refuse_unsound(

@@ -14,7 +14,7 @@ from tacit.arithmetic.exact import as_fraction
 from tacit.display.card import drawing
 from tacit.display.svg_chart import PHONE_WIDTH, Mark, chart
 from tacit.errors import UsageError
-from tacit.report.text import budget_words, number
+from tacit.report.text import budget_words, number, value_words
 from tacit.service.pages.frame import when
 from tacit.service.pages.views import home_of
 from tacit.statistics import Interval, lookup, sensitivity
@@ -168,9 +168,8 @@ def _line(one: _Reply) -> dict[str, Any]:
 
 
 def _texts(value: float, low: float, high: float, error: float | None = None) -> dict[str, str]:
-    scale = error if error is not None else abs(high - low) / 4
-    low_text, high_text = number(float(low), scale), number(float(high), scale)
-    return {"text": number(float(value), scale), "between": f"{low_text} to {high_text}"}
+    text, low_text, high_text = value_words(value, error, low, high)
+    return {"text": text, "between": f"{low_text} to {high_text}"}
 
 
 # The explorer of sensitivity: made-up people, their neighbours, how far a statistic moves.

@@ -88,6 +88,10 @@ def shown_dataset(
         "ask": f"{home_of(name)}/ask" if decide(caller, "preview", name).allowed else None,
         "plan": f"{home_of(name)}/plan" if decide(caller, "preview", name).allowed else None,
         "releases": f"/releases?dataset={quote(name, safe='')}",
+        "count": f"{home_of(name)}/count" if decide(caller, "preview", name).allowed else None,
+        "schedule": f"{home_of(name)}/schedule"
+        if decide(caller, "preview", name).allowed
+        else None,
         "change": f"{home_of(name)}/declaration"
         if from_page and decide(caller, "declare", name).allowed
         else None,
@@ -121,7 +125,7 @@ def _latency(seconds: Any) -> str:
 
 def _cap(one: Mapping[str, Any]) -> dict[str, str]:
     return {
-        "account": str(one["name"]).replace(":", " ", 1),
+        "account": account_words(str(one["name"])),
         "total": budget_of(one.get("cap")) or "no share of its own",
         "spent": budget_of(one.get("spent")),
         "left": budget_of(one.get("remaining")),
@@ -364,6 +368,17 @@ CAP_HOLDERS = (
 )
 
 
+def account_words(name: str) -> str:
+    """Return the name of an account as pages show it.
+
+    >>> account_words("team:*"), account_words("dataset:visits"), account_words("team:a")
+    ('each other team', 'data set visits', 'team a')
+    """
+    kind, _, who = name.partition(":")
+    kind = "data set" if kind == "dataset" else kind
+    return f"each other {kind}" if who == "*" else f"{kind} {who}"
+
+
 def account_in(one: Callable[[str], str]) -> str:
     """Return the account that a form names.
 
@@ -402,7 +417,7 @@ def shown_budget(
 
 def _account(one: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "account": str(one["name"]).replace(":", " ", 1).replace("*", "(each other)"),
+        "account": account_words(str(one["name"])),
         "total": budget_of(one.get("cap")) or "no cap",
         "spent": budget_of(one.get("spent")),
         "left": budget_of(one.get("remaining")),

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 
 from tacit.accounting.budget import Budget
 from tacit.errors import TacitError, UsageError
+from tacit.report.text import budget_words
 from tacit.service.audit_log import AuditLog
 from tacit.service.database import Database, metadata
 from tacit.service.refresh.dashboards import Dashboards
@@ -209,7 +210,7 @@ class Refreshes:
     def describe(self, dataset: str, budget: Budget | None) -> str:
         """Describe what refreshes mean for the people in the data set, in two sentences."""
         history = self.history(dataset)
-        shared_budget = "one budget" if budget is None else f"one budget of {budget!r}"
+        shared_budget = "one budget" if budget is None else f"one budget of {budget_words(budget)}"
         shared = (
             f"All releases, before and after a refresh, share {shared_budget}: what was spent on "
             "rows that stay is not given back."

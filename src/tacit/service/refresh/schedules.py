@@ -35,7 +35,12 @@ from tacit.service.hosting.datasets import Hosted
 from tacit.service.jobs.queue import Job, Queue
 from tacit.service.problem import Problem, problem_of
 from tacit.service.refresh.refreshes import Refreshes
-from tacit.service.refresh.requests import ApprovalRequest, ApprovalRequests, request_table
+from tacit.service.refresh.requests import (
+    WAITING,
+    ApprovalRequest,
+    ApprovalRequests,
+    request_table,
+)
 from tacit.service.telemetry import log
 from tacit.tables.question import charge_of, check_release
 from tacit.tables.release.release import LedgerState, QueryCharge
@@ -328,7 +333,8 @@ class ReleaseSchedules:
         Raises:
             UsageError: its first release was due before now.
             BudgetError: the budget, or a cap, does not cover all of it.
-            Problem: a release with one of its tags was made before.
+            Problem: a release with one of its tags was made before, or the caller has another
+                schedule of this question.
         """
         hosted, calendar_ = self._hosted(dataset), priced.scheduled.calendar
         if calendar_.due[0] < self._clock():
@@ -336,6 +342,7 @@ class ReleaseSchedules:
                 f"start is in the past: the first release was due at "
                 f"{calendar_.moments[0]:%Y-%m-%d %H:%M} UTC; choose a later one"
             )
+        self._refuse_second(dataset, priced, caller)
         tags = priced.scheduled.tags
         for tag, charge, entry in zip(tags, priced.charges, priced.entries, strict=True):
             if entry.is_answered and not self._hides(hosted, caller, charge.key):
@@ -351,6 +358,43 @@ class ReleaseSchedules:
         if unpaid:
             question = priced.scheduled.ask.question(hosted, caller)
             check_release(question, unpaid[0][0])
+
+    def _refuse_second(self, dataset: str, priced: Priced, caller: Caller) -> None:
+        """Raise if the caller has another schedule of the same question that is not over."""
+        # Other times are a change of the first, which would go on, and be paid for, all the same.
+        own = sa.and_(
+            _schedules.c.dataset == dataset,
+            _schedules.c.asked_by == caller.name,
+            _schedules.c.team.is_not_distinct_from(caller.team),
+            _schedules.c.state.in_((PAYING, RUNNING)),
+            _schedules.c.due != _NEVER,
+        )
+        for row in self._database.rows(sa.select(*_COLUMNS).where(own)):
+            self.refuse_change(dataset, priced, caller, row.id, _schedule(row).scheduled)
+
+    def refuse_change(
+        self, dataset: str, priced: Priced, caller: Caller, identity: str, existing: Scheduled
+    ) -> None:
+        """Raise if an existing schedule of the caller differs in its times alone."""
+        made, ask = priced.scheduled, existing.ask
+        if identity == priced.identity or ask.tag != made.ask.tag:
+            return
+        price: Any = {**ask.price, "tag": made.tags[0]}
+        try:
+            key = charge_of(ask.question(self._hosted(dataset), caller), **price).key
+        except TacitError:  # it was asked before the data set was declared anew
+            return
+        if key == made.key:
+            times = existing.calendar
+            named = f"{existing.title!r}, " if existing.title else ""
+            raise Problem(
+                "conflict",
+                f"you have a schedule of this question with this tag: {named}{times.times} times "
+                f"from {times.start} on, every {times.every}",
+                "cancel that one first, and what it paid for counts for the same dates of the new "
+                "one; or choose another tag for a second schedule",
+                {"schedule": identity},
+            )
 
     def known(self, identity: str) -> bool:
         """Return whether a schedule was started."""
@@ -640,6 +684,16 @@ _RESERVED = (
 )
 
 
+def paid_ahead(database: Database) -> dict[str, float]:
+    """Return when releases that a schedule makes are due, in seconds since 1970, by their keys."""
+    query = (
+        sa.select(_releases.c.key, _releases.c.due)
+        .join(_schedules, _schedules.c.id == _releases.c.schedule)
+        .where(_schedules.c.state.in_((PAYING, RUNNING)), _PENDING)
+    )
+    return {str(key): float(due) for key, due in database.rows(query)}
+
+
 def _schedule(row: Any) -> ReleaseSchedule:
     fields = {column.name: getattr(row, column.name) for column in _COLUMNS}
     scheduled = Scheduled.from_json(json.loads(fields.pop("content")))
@@ -693,5 +747,9 @@ class ScheduleRequests(ApprovalRequests[Scheduled]):
         """Request a schedule; one that was refused waits again."""
         priced = self._schedules.priced(dataset, scheduled, caller)
         self._schedules.check(dataset, priced, caller)
+        for one in self.undecided():
+            own = (one.dataset, one.asked_by, one.team) == (dataset, caller.name, caller.team)
+            if own and one.state == WAITING:
+                self._schedules.refuse_change(dataset, priced, caller, one.id, one.content)
         made = priced.scheduled
         return self.add(priced.identity, dataset, made.to_json(), caller, made.total)

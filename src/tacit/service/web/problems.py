@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, get_args
 
@@ -28,6 +28,7 @@ from tacit.service.problem import Problem, problem_of
 
 
 _log = logging.getLogger("tacit.service")
+_CLIENT = "tacit/"  # as tc.connect names itself: its reader writes Python
 
 
 def rendered(problem: Problem, status: int | None = None, **headers: str) -> JSONResponse:
@@ -41,10 +42,11 @@ def rendered(problem: Problem, status: int | None = None, **headers: str) -> JSO
 def form_problem(error: Exception) -> Problem:
     """Return the problem that a page shows for an error in a form."""
     if isinstance(error, ValidationError):
-        return _wrong_fields(error.errors(include_input=False))
+        (first, *_) = error.errors(include_input=False)
+        return Problem("invalid_request", f"{first['loc'][0]}: {_wrong_field([first], None)}")
     if isinstance(error, ValueError) and not isinstance(error, TacitError):
         return Problem("invalid_request", "a field of the form has a value of the wrong kind")
-    return problem_of(error)
+    return problem_of(error).in_fields()
 
 
 def handle_problems(app: FastAPI, signed_in: Callable[[Request], Caller | None]) -> None:
@@ -64,12 +66,21 @@ async def _of_tacit(request: Request, error: Exception) -> Response:
             await run_in_threadpool(request.app.state.tacit.note_denial, caller, action, error)
     if not isinstance(error, (Problem, UsageError, RefusedError)):
         _log.error("a request failed: %s", type(error).__name__)
-    return await _reply(request, problem_of(error))
+    problem = problem_of(error)
+    if not request.headers.get("user-agent", "").startswith(_CLIENT):
+        problem = problem.in_fields()
+    return await _reply(request, problem)
 
 
 async def _of_fields(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    return await _reply(request, _wrong_fields(error.errors(), _body_of(request)))
+    if any(one["loc"][0] == "path" for one in error.errors()):  # a name that nothing can have
+        return await _reply(request, Problem("not_found", "there is nothing of this name"))
+    if isinstance(error.body, bytes):  # the framework reads JSON only where it is said to be that
+        message = "the body is not said to be JSON"
+        remedy = "send the header Content-Type: application/json"
+        return await _reply(request, Problem("invalid_request", message, remedy))
+    return await _reply(request, _wrong_fields(error.errors(), error.body, _body_of(request)))
 
 
 async def _of_http(request: Request, error: Exception) -> Response:
@@ -81,8 +92,10 @@ async def _of_http(request: Request, error: Exception) -> Response:
         )
         return await _reply(request, problem)
     if error.status_code == 405:
-        problem = Problem("invalid_request", "this address does not take that method")
-        return await _reply(request, problem, 405, **{**headers, "Allow": _methods(request)})
+        methods = _methods(request)
+        message = f"this address does not take {request.method}"
+        problem = Problem("invalid_request", message, f"it takes {methods}" if methods else "")
+        return await _reply(request, problem, 405, **{**headers, "Allow": methods})
     problem = Problem("invalid_request", "the request cannot be read")
     return await _reply(request, problem, error.status_code)
 
@@ -120,11 +133,13 @@ _HEADINGS = {
 }
 
 
-def _wrong_fields(errors: Iterable[Mapping[str, Any]], body: Any = None) -> Problem:
+def _wrong_fields(errors: Iterable[Mapping[str, Any]], sent: Any, body: Any = None) -> Problem:
     """Describe which fields are wrong and how, without repeating their values."""
+    wrong: dict[str, list[Mapping[str, Any]]] = {}
+    for one in errors:
+        wrong.setdefault(_place(one, sent), []).append(one)
     fields = [
-        {"field": ".".join(map(str, one["loc"])), "wrong": _wrong_field(one, body)}
-        for one in errors
+        {"field": name, "wrong": _wrong_field(several, body)} for name, several in wrong.items()
     ][:20]
     first = f"{fields[0]['field']}: {fields[0]['wrong']}" if fields else "it cannot be read"
     return Problem(
@@ -135,36 +150,78 @@ def _wrong_fields(errors: Iterable[Mapping[str, Any]], body: Any = None) -> Prob
     )
 
 
-_NO_OBJECT = ("model_attributes_type", "model_type", "dict_type")
-_WRITE_AN_OBJECT = 'write a JSON object, as in {"name": ...}'
-
-
-def _wrong_field(error: Mapping[str, Any], body: Any) -> str:
-    if error["type"] != "extra_forbidden":
-        return _WRITE_AN_OBJECT if error["type"] in _NO_OBJECT else str(error["msg"])
-    _, *way, name = error["loc"]
-    model = body
+def _place(error: Mapping[str, Any], sent: Any) -> str:
+    """Return where the field of an error is in what was sent."""
+    # The framework also names the alternative that it read a value by, such as ``str``.
+    source, *way = error["loc"]
+    place, value = [str(source)], sent if source == "body" else dict.fromkeys(way)
     for part in way:
-        fields = getattr(model, "model_fields", {})
-        if part in fields:
-            model = _model_in(fields[part].annotation)
-    known = list(getattr(model, "model_fields", {}))
-    near = f"; {did_you_mean(str(name), known)}" if known else ""
-    return f"there is no field of this name{near}"
+        try:
+            value = value[part]
+        except (LookupError, TypeError):
+            if error["type"] != "missing" or part != way[-1]:
+                continue
+        place.append(str(part))
+    return ".".join(place)
 
 
-def _model_in(annotation: Any) -> Any:
-    """Return the model that a field holds: itself, or one of many, or one or none."""
+_LIMITS = {
+    "greater_than_equal": "write {ge} or more",
+    "less_than_equal": "write {le} or less",
+    "string_too_short": "it is empty, or too short",
+    "string_too_long": "write at most {max_length} characters",
+    "too_short": "give {min_length} or more",
+    "too_long": "give at most {max_length}",
+    "missing": "it is missing",
+}
+_AN_OBJECT = 'a JSON object, as in {"name": ...}'
+_KINDS = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    **dict.fromkeys(("model_attributes_type", "model_type", "dict_type"), _AN_OBJECT),
+}
+
+
+def _wrong_field(errors: Sequence[Mapping[str, Any]], body: Any) -> str:
+    """Describe the errors of one field, which are several where it may be of several kinds."""
+    error = errors[0]
+    if error["type"] == "extra_forbidden":
+        known = _known_fields(error["loc"], body)
+        near = f"; {did_you_mean(str(error['loc'][-1]), known)}" if known else ""
+        return f"there is no field of this name{near}"
+    limit = _LIMITS.get(error["type"])
+    if limit is not None:
+        return limit.format(**error.get("ctx", {}))
+    kinds = dict.fromkeys(_KINDS[one["type"]] for one in errors if one["type"] in _KINDS)
+    return f"write {' or '.join(kinds)}" if kinds else str(error["msg"])
+
+
+def _known_fields(location: Sequence[str | int], body: Any) -> list[str]:
+    """Return the names of the fields of the object that a field was sent in."""
+    _, *way, _ = location
+    models = list(_models_in(body))
+    for part in way:
+        models = [model for model in models if model.__name__ == part] or models
+        annotations = [m.model_fields[part].annotation for m in models if part in m.model_fields]
+        models = [each for one in annotations for each in _models_in(one)] or models
+    return list(models[0].model_fields) if models else []
+
+
+def _models_in(annotation: Any) -> Iterator[Any]:
+    """Yield the models that a field may hold: itself, or one of many, or one or none."""
     if hasattr(annotation, "model_fields"):
-        return annotation
-    models = (_model_in(part) for part in get_args(annotation))
-    return next((model for model in models if model is not None), None)
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)
 
 
 def _body_of(request: Request) -> Any:
-    """Return the model of the body of the route that a request came to."""
+    """Return what the body of the route is read as that a request came to."""
     field = getattr(request.scope.get("route"), "body_field", None)
-    return None if field is None else _model_in(field.field_info.annotation)
+    return None if field is None else field.field_info.annotation
 
 
 def _methods(request: Request) -> str:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, TypeAlias
 from urllib.parse import parse_qs
 
 from fastapi import Depends, Path, Query, Request
+from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
-from tacit.errors import TacitError
+from tacit.errors import TacitError, did_you_mean
 from tacit.service.access import Caller, demand
 from tacit.service.hosting.ask import MAX_QUESTIONS, Ask
 from tacit.service.problem import Problem
@@ -38,6 +41,16 @@ class ReplyModel(BaseModel):
     """A reply of the service."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+def iso_time(seconds: float) -> str:
+    """Return a time in UTC, as ISO 8601 writes it.
+
+    >>> iso_time(1801353600.25)
+    '2027-01-31T00:00:00Z'
+    """
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 class _Error(ReplyModel):
@@ -172,6 +185,18 @@ class PlanPreviewBody(PlanBody, _Expected):
     """A plan, its price, and for which sizes of a group its errors are shown."""
 
 
+def _kind_of(body: Any) -> str:
+    planned = isinstance(body, PlanBody) or (isinstance(body, Mapping) and "questions" in body)
+    return "PlanBody" if planned else "AskBody"
+
+
+# A question or a plan, told apart by the field that only a plan has: an error is of that one alone.
+AskOrPlan = Annotated[
+    Annotated[AskBody, Tag("AskBody")] | Annotated[PlanBody, Tag("PlanBody")],
+    Discriminator(_kind_of),
+]
+
+
 def ask_of(body: AskBody | PlanBody, state: ServiceState) -> Ask:
     """Return the question or the plan of a body.
 
@@ -214,6 +239,13 @@ class Form:
 
     def all(self, name: str) -> list[str]:
         return self._fields.get(name, [])
+
+    def whole(self, name: str, label: str) -> int:
+        """Return a field as a whole number; the label is what its reader sees beside it."""
+        text = self.one(name).strip()
+        if not re.fullmatch(r"-?[0-9]{1,9}", text):
+            raise Problem("invalid_request", f"{label}: write a whole number, such as 12")
+        return int(text)
 
 
 def _form(limit: int) -> Callable[[Request], Awaitable[Form]]:
@@ -297,6 +329,27 @@ def _counted(state: ServiceState, text: str, address: str) -> Iterator[None]:
         raise
 
 
+def _refuse_unknown_parameters(request: Request) -> None:
+    """Raise if an address of the API has parameters that its route does not take."""
+    # Links to pages may have some of others, by which these follow their readers.
+    if not request.query_params or not request.url.path.startswith("/v1/"):
+        return
+    known = list(_parameters_of(request.scope["route"].dependant))
+    for name in request.query_params:
+        if name not in known:
+            raise Problem(
+                "invalid_request",
+                f"there is no parameter {name!r} here; {did_you_mean(name, known)}",
+                "GET /openapi.json says what each route takes",
+            )
+
+
+def _parameters_of(dependant: Dependant) -> Iterator[str]:
+    yield from (one.alias for one in dependant.query_params)
+    for one in dependant.dependencies:
+        yield from _parameters_of(one)
+
+
 def needs(action: str | None, on: str | None = None) -> Callable[..., Caller]:
     """Return a dependency that gives the caller, once they may do what the route does."""
     # action: the right, one of :data:`tacit.service.access.ACTIONS`; None asks only that someone
@@ -315,6 +368,7 @@ def needs(action: str | None, on: str | None = None) -> Callable[..., Caller]:
         request.state.caller = caller  # the logs name them, also where they are refused
         if action is not None:
             demand(caller, action, None if on is None else request.path_params[on])
+        _refuse_unknown_parameters(request)
         return caller
 
     _declared[check] = action or "signed in"
@@ -324,6 +378,7 @@ def needs(action: str | None, on: str | None = None) -> Callable[..., Caller]:
 def anyone(request: Request, sent: _Sent) -> Caller | None:
     """Give the caller, or None: the route is for everybody."""
     # Where a token was sent that does not hold, :func:`refused` says why.
+    _refuse_unknown_parameters(request)
     try:
         return _authenticated(request, sent)
     except Problem as problem:

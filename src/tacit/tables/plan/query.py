@@ -236,7 +236,7 @@ SUGGESTIONS = {
     ),
     **dict.fromkeys(("unique", "distinct", "drop_duplicates"), _DISTINCT),
     **dict.fromkeys(
-        ("dtypes", "info", "names"),
+        ("dtypes", "info", "names", "schema", "columns"),
         "the columns with their kinds: session.columns, question.schema",
     ),
     "is_charged": "a release costs nothing more where question.cost(epsilon='1/2').is_nothing",
@@ -518,15 +518,15 @@ class Declared:
             query: the question.
             released: the keys of its answer; by default those that are listed.
         """
-        aggregates = [a for _, a in query.aggregates if a.column is not None]
-        names = dict.fromkeys([a.require_column() for a in aggregates] + list(query.by))
+        clamped = [each for _, aggregate in query.aggregates for each in aggregate.clamped]
+        names = dict.fromkeys([each.column for each in clamped] + list(query.by))
         about: dict[str, dict[str, Any]] = {
             name: {**self.descriptions.get(name, {})} for name in names
         }
         if query.inner is None:
-            for aggregate in aggregates:
-                name = aggregate.require_column()
-                if name in self.bounds and _wider(aggregate, *self.bounds[name]):
+            for each in clamped:
+                name = each.column
+                if name in self.bounds and _wider(each, *self.bounds[name]):
                     about[name]["bounds"] = [str(end) for end in self.bounds[name]]
             for index, name in enumerate(query.by):
                 known = {(type(key), key) for key in map(plain_key, self.keys.get(name, ()))}
@@ -563,10 +563,10 @@ def _read_by(
     return read[::-1]
 
 
-def _wider(aggregate: TableStatistic, low: Fraction, high: Fraction) -> bool:
-    if aggregate.lower is None or aggregate.upper is None:
+def _wider(clamped: Clamped, low: Fraction, high: Fraction) -> bool:
+    if clamped.lower is None or clamped.upper is None:
         return False
-    return as_fraction(aggregate.lower) < low or as_fraction(aggregate.upper) > high
+    return as_fraction(clamped.lower) < low or as_fraction(clamped.upper) > high
 
 
 NOTHING_DECLARED = Declared()

@@ -23,8 +23,10 @@ from tacit.report.text import (
     DERIVED,
     answer_words,
     column_note,
+    columns_in,
     labelled_key,
     labels_in,
+    listed,
     protects_line,
 )
 from tacit.tables.export import ExportStatistic, Released
@@ -190,8 +192,8 @@ class _Panel:
 
 def _panels(answer: Answer, label: str, groups: list[str]) -> list[_Panel]:
     column: Mapping[str, Any] = answer.column(label)
-    of = answer.column_of.get(label, "")
-    kind = str(column["kind"]).replace("_", " ") + (f" of {of}" if of else "")
+    columns = answer.columns_of.get(label, [])
+    kind = str(column["kind"]).replace("_", " ") + (f" of {listed(columns)}" if columns else "")
     by = ", ".join(answer.by)
     bins = column.get("bins")
     bars = answer_words(column["kind"]).amount
@@ -199,7 +201,8 @@ def _panels(answer: Answer, label: str, groups: list[str]) -> list[_Panel]:
     if bins is None:
         detail = f"{kind} by {by}" if by else kind
         panel = _Panel(label, detail, groups, parts, bars)
-        panel.about = of
+        # The values of an answer about several columns are in the unit of none.
+        panel.about = columns[0] if len(columns) == 1 else ""
         return [panel]
     shown = list(enumerate(groups))[:_MAX_PANELS]
     names = [str(name) for name in bins]
@@ -404,8 +407,10 @@ class Answer(Publications, Shown):
         body: Any = self.certificate.body
         declared = body.get("declared", {})
         aggregates = self._query["aggregates"]
-        known = [(label, column_note(a.get("column"), declared)) for label, a in aggregates]
-        notes = {label: note for label, note in known if note}
+        known = [
+            (label, [column_note(n, declared) for n in columns_in(a)]) for label, a in aggregates
+        ]
+        notes = {label: "; ".join(filter(None, own)) for label, own in known if any(own)}
         for label, column in self._columns.items():
             own = derived_words(column) if "of" in column else _note(column)
             if own:
@@ -423,10 +428,10 @@ class Answer(Publications, Shown):
         return {name: labels for name, labels in known if labels}
 
     @property
-    def column_of(self) -> dict[str, str]:
-        """The column that each label was asked of; labels without one are left out."""
-        aggregates = self._query["aggregates"]
-        return {label: str(a["column"]) for label, a in aggregates if a.get("column") is not None}
+    def columns_of(self) -> dict[str, list[str]]:
+        """The columns that each label was asked of; labels without one are left out."""
+        known = {label: list(columns_in(a)) for label, a in self._query["aggregates"]}
+        return {label: columns for label, columns in known.items() if columns}
 
     @property
     def question(self) -> Mapping[str, object]:

@@ -45,6 +45,14 @@ def test_a_data_set_says_whom_it_protects_and_what_it_holds(ada):
         assert told in page
 
 
+def test_a_data_set_leads_to_its_schedules_and_counts(client, ada):
+    page = ada.get("/datasets/visits").text
+    for address in ("/datasets/visits/schedule", "/datasets/visits/count"):
+        assert f'href="{address}"' in page
+        assert ada.get(address).status_code == 200
+        assert f'href="{address}"' not in browser(client, "auditor").get("/datasets/visits").text
+
+
 def test_what_is_not_for_somebody_is_refused(client):
     other = browser(client, "analyst", "births")
     for path in ("/datasets/visits", "/datasets/visits/ask", "/datasets/nothing"):
@@ -91,7 +99,7 @@ def test_a_statistic_of_no_column_is_refused(ada):
 
 
 def test_a_page_of_an_error_has_the_menu(client, ada):
-    for address in ("/datasets/nothing", "/nothing", "/releases/" + 32 * "0"):
+    for address in ("/datasets/nothing", "/nothing", "/releases/" + 32 * "0", "/releases/foo"):
         page = ada.get(address)
         assert page.status_code in (403, 404)
         assert '<nav aria-label="Pages">' in page.text

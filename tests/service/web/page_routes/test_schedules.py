@@ -110,12 +110,21 @@ def test_several_questions_are_a_plan(client: Client) -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    "change",
-    [{"times": "x"}, {"times": "0"}, {"amount": "11"}, {"start": "soon"}, {"sql": " "}],
+    ("change", "said"),
+    [
+        ({"times": "x"}, "How many times: write a whole number, such as 12"),
+        ({"times": "0"}, "times: write 1 or more"),
+        ({"times": "401"}, "times: write 400 or less"),
+        ({"amount": "11"}, "cost epsilon 33 together"),
+        ({"start": "soon"}, "start is a time such as"),
+        ({"start": ""}, "start: it is empty, or too short"),
+        ({"sql": " "}, "there is no question"),
+    ],
 )
-def test_what_is_no_schedule_is_said(client: Client, change: dict[str, str]) -> None:
+def test_what_is_no_schedule_is_said(client: Client, change: dict[str, str], said: str) -> None:
     page = browser(client, "analyst").post(HERE, **{**FORM, **change}, action="begin")
     assert (page.status_code, 'role="alert"' in page.text) == (200, True)
+    assert said in page.text
     assert client.state.schedules.all() == []
 
 

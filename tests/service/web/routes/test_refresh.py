@@ -36,7 +36,7 @@ def test_a_call_is_a_refresh_and_is_told(client: Client) -> None:
     result = client.get("/v1/datasets/visits/refreshes", token=client.token("analyst")).json()
     assert [one["way"] for one in result["items"]] == ["first", "call"]
     assert "refreshed once" in result["text"]
-    assert "share one budget of epsilon(1)" in result["text"]
+    assert "share one budget of epsilon 1" in result["text"]
     assert "refreshed" in [event.action for event in client.state.audit.read()]
     assert 'tacit_refreshes_total{dataset="visits"} 1.0' in client.state.metrics.text()
 

@@ -95,6 +95,7 @@ def test_it_is_previewed_begun_and_made_by_the_clock(client: Client, clock: Cloc
     shown = client.get(here, token=ada).json()
     assert [one["state"] for one in shown["calendar"]] == ["done", "planned", "planned"]
     assert (shown["made"], shown["next"]) == (1, at("2026-02-28"))
+    assert shown["next_when"] == shown["calendar"][1]["when"] == "2026-02-28T00:00:00Z"
     release = client.get(shown["calendar"][0]["href"], token=ada).json()
     assert release["request"]["tag"] == "beds 2026-01-31"
     assert release["links"]["schedule"] == here

@@ -117,7 +117,7 @@ def create(
     made, wrong = None, None
     try:
         grant = access.GrantFields(role=form.one("role"), dataset=form.one("dataset"))
-        days = int(form.one("days") or "0")
+        days = form.whole("days", "Days")
         name, team = form.one("name").strip(), form.one("team").strip() or None
         body = access.NewToken(name=name, team=team, grants=[grant], days=days)
         made = {"name": name, "token": access.create(body, state, caller).token}

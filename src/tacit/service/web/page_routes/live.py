@@ -161,7 +161,7 @@ def _body(form: Form, kind: str) -> dashboards.DashboardBody:
     fields: dict[str, Any] = {n: form.one(n).strip() for n in _TEXT_FIELDS}
     fields |= {"title": form.one("title").strip(), LOSSES[kind]: form.one("amount").strip()}
     given = {name: value for name, value in fields.items() if value}
-    return dashboards.DashboardBody(**given, periods=int(form.one("periods")))
+    return dashboards.DashboardBody(**given, periods=form.whole("periods", "How many"))
 
 
 def _counting(

@@ -122,7 +122,8 @@ def _body(form: Form, kind: str) -> schedules.ScheduleBody:
     else:
         request = PlanBody(**plan_body(form, kind))
     when: dict[str, Any] = {n: form.one(n).strip() for n in ("start", "every", "title")}
-    return schedules.ScheduleBody(request=request, times=int(form.one("times")), **when)
+    times = form.whole("times", "How many times")
+    return schedules.ScheduleBody(request=request, times=times, **when)
 
 
 def _form(

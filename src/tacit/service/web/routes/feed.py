@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import re
 from typing import Annotated
 from xml.etree import ElementTree
@@ -14,7 +13,7 @@ from tacit.accounting.budget import Budget
 from tacit.report.text import budget_words
 from tacit.service.access import Caller
 from tacit.service.web.routes.releases import Release, releases
-from tacit.service.web.routing import ERRORS, needs
+from tacit.service.web.routing import ERRORS, iso_time, needs
 from tacit.service.web.state import StateOf
 
 router = APIRouter(tags=["releases"], responses=ERRORS)
@@ -46,7 +45,7 @@ def feed(caller: Annotated[Caller, Depends(needs("see_own_releases"))], state: S
     root = ElementTree.Element("feed", xmlns=_SPACE)
     _text(root, "id", f"urn:tacit:feed:{state.settings.title}:{caller.name}")
     _text(root, "title", f"{state.settings.title}: releases")
-    _text(root, "updated", _when(_updated(entries[0]) if entries else 0.0))
+    _text(root, "updated", iso_time(_updated(entries[0]) if entries else 0.0))
     ElementTree.SubElement(root, "link", rel="self", href=f"{address}/v1/feed")
     for one in entries:
         root.append(_entry(one, address))
@@ -58,8 +57,8 @@ def _entry(one: Release, address: str) -> ElementTree.Element:
     entry = ElementTree.Element("entry")
     _text(entry, "id", f"urn:tacit:release:{one.id}:{one.state}")
     _text(entry, "title", f"{_WORDS[one.state]}: {one.question}")
-    _text(entry, "updated", _when(_updated(one)))
-    _text(entry, "published", _when(one.asked_at))
+    _text(entry, "updated", iso_time(_updated(one)))
+    _text(entry, "published", iso_time(one.asked_at))
     author = ElementTree.SubElement(entry, "author")
     _text(author, "name", one.asked_by + (f" ({one.team})" if one.team else ""))
     ElementTree.SubElement(entry, "link", href=f"{address}/releases/{one.id}")
@@ -74,11 +73,6 @@ def _updated(one: Release) -> float:
     """Return when a release came to its state, as far as callers see it."""
     shown = one.ready_at if one.state in ("done", "failed") else None
     return max(one.asked_at, one.decided_at or 0.0, shown or 0.0)
-
-
-def _when(seconds: float) -> str:
-    moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
-    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _text(parent: ElementTree.Element, name: str, text: str) -> None:

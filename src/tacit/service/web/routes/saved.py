@@ -12,10 +12,9 @@ from tacit.service.access import Caller
 from tacit.service.hosting.saved import Saved
 from tacit.service.web.routing import (
     ERRORS,
-    AskBody,
+    AskOrPlan,
     Body,
     DatasetName,
-    PlanBody,
     ReplyModel,
     ask_of,
     needs,
@@ -34,7 +33,7 @@ class SaveBody(Body):
     title: str = Field(
         min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*\S[^\x00-\x1f\x7f]*$"
     )
-    request: AskBody | PlanBody = Field(description="the body of a release or of a plan")
+    request: AskOrPlan = Field(description="the body of a release or of a plan")
 
 
 class SavedReply(ReplyModel):

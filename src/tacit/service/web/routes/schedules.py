@@ -11,7 +11,7 @@ from pydantic import Field
 from tacit.errors import BudgetError, TacitError
 from tacit.service.access import Caller, demand, requester_of
 from tacit.service.hosting.ask import preview_of
-from tacit.service.problem import Problem
+from tacit.service.problem import Problem, problem_of
 from tacit.service.refresh.requests import ApprovalRequest
 from tacit.service.refresh.schedules import (
     MAX_TIMES,
@@ -24,7 +24,7 @@ from tacit.service.web.routes.datasets import previewed
 from tacit.service.web.routes.releases import Refusal, Requested, is_own, may_see
 from tacit.service.web.routing import (
     ERRORS,
-    AskBody,
+    AskOrPlan,
     Body,
     CallerOf,
     DatasetName,
@@ -33,6 +33,7 @@ from tacit.service.web.routing import (
     PreviewBody,
     ReplyModel,
     ask_of,
+    iso_time,
     needs,
 )
 from tacit.service.web.state import ServiceState, StateOf
@@ -45,10 +46,10 @@ _Text = Annotated[str, Field(min_length=1, max_length=40)]
 class ScheduleBody(Body):
     """A question or a plan with the price of each release, and when it is released."""
 
-    request: AskBody | PlanBody = Field(
+    request: AskOrPlan = Field(
         description="the body of a release or of a plan; its tag begins the tags of the releases"
     )
-    start: _Text = Field(description="when the first release is due, UTC: 2026-01-01, or 06:00")
+    start: _Text = Field(description="when the first is due, UTC: 2026-01-01, 2026-01-01 06:00")
     every: _Text = Field(description="how far apart they are: 1d, 1w, 1mo, 3mo, 1y")
     times: int = Field(ge=1, le=MAX_TIMES, description="how many; all are paid for at once")
     title: str = Field("", max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")
@@ -66,7 +67,8 @@ class EntryReply(ReplyModel):
     """
 
     number: int
-    due: float
+    due: float = Field(description="seconds since 1970")
+    when: str = Field(description="the same, as ISO 8601 in UTC")
     tag: str
     state: str
     release: str | None
@@ -111,7 +113,8 @@ class ScheduleReply(ReplyModel):
     reason: str | None = None
     paid: int | None
     made: int
-    next: float | None
+    next: float | None = Field(description="when the next release is due, seconds since 1970")
+    next_when: str | None = Field(None, description="the same, as ISO 8601 in UTC")
     calendar: list[EntryReply] | None = None
 
 
@@ -148,7 +151,8 @@ def _expected(
     try:
         state.schedules.check(name, priced, caller)
     except TacitError as error:
-        problem = str(error)
+        shown = problem_of(error).in_fields()
+        problem = "; ".join(filter(None, (shown.message, shown.remedy)))
         affordable = not isinstance(error, BudgetError) and priced.affordable(hosted, caller)
     left = hosted.left(caller)
     return SchedulePreview(
@@ -317,6 +321,7 @@ def _entry(one: CalendarEntry) -> EntryReply:
     return EntryReply(
         number=one.number,
         due=one.due,
+        when=iso_time(one.due),
         tag=one.tag,
         state=one.state,
         release=one.job,
@@ -385,5 +390,6 @@ def _reply(
         paid=state.schedules.paid(one) if calendar else None,
         made=count,
         next=one.due,
+        next_when=None if one.due is None else iso_time(one.due),
         calendar=None if entries is None else [_entry(entry) for entry in entries],
     )
