@@ -721,6 +721,9 @@ class _CatalogColumn(NamedTuple):
             # infinite is missing, as on DuckDB
             utc = "(case when isfinite({x}) then {x} at time zone interval '0 seconds' end)"
             return Column(self.name, self.kind, "TIMESTAMP", reads=utc)
+        if self.kind == "other":  # "is null" is true of a row of nulls too, which is there
+            there = "(case when {x} is distinct from null then true end)"
+            return Column(self.name, self.kind, self.declared, reads=there)
         # in capitals: the type DATE has no time, which the kind alone does not imply
         declared = self.declared.upper() if self.kind == "date" else self.declared
         return Column(self.name, self.kind, declared)

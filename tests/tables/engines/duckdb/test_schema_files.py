@@ -18,7 +18,7 @@ import pyarrow.parquet
 import pytest
 
 import tacit as tc
-from support.tables.column_questions import answers
+from support.tables.column_questions import answers, count
 from tacit.errors import DataSourceError, UsageError
 from tacit.tables.open_source import open_source
 
@@ -150,6 +150,35 @@ def test_avro_by_the_meanings_of_its_schema(tmp_path):
         assert late.release(epsilon=1e8).value("n") == 2
         with pytest.raises(UsageError, match="either"):
             session.group_by("either", keys=[3]).agg(n=tc.count()).preview(epsilon=1)
+
+
+@pytest.mark.parametrize("name", ["v.arrow", "v.arrows", "v.orc"])
+def test_what_is_missing_is_known_of_a_column_that_no_statistic_reads(name, tmp_path):
+    columns = {"list": [[1], None, []], "binary": [b"a", None, b""], "number": [1, 2, 3]}
+    if name != "v.orc":
+        columns["time"] = [datetime.time(1), None, datetime.time(0)]
+    WRITERS[name](tmp_path / name, pa.table(columns))
+    with open_source(tmp_path / name) as source:
+        for column in columns:
+            missing = int(column != "number")
+            assert count(source, tc.col(column).is_null()) == missing, column
+
+
+def test_what_is_missing_is_known_of_every_column_of_avro(tmp_path):
+    fields: dict[str, Any] = {
+        "map": ["null", {"type": "map", "values": "long"}],
+        "either": ["null", "int", "string"],
+        "bytes": ["null", "bytes"],
+        "number": "int",
+    }
+    rows = [
+        {"map": {}, "either": 1, "bytes": b"", "number": 1},
+        {"map": None, "either": None, "bytes": None, "number": 2},
+    ]
+    with open_source(avro_of(tmp_path / "v.avro", fields, rows)) as source:
+        for column in fields:
+            missing = int(column != "number")
+            assert count(source, tc.col(column).is_null()) == missing, column
 
 
 def avro_of(path: Path, fields: Any, rows: Any) -> Path:

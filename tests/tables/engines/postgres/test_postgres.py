@@ -228,6 +228,20 @@ def test_every_type_has_a_kind_and_what_has_none_is_refused(postgres):
         assert years.run([Rows()]).of(Rows()) == [0]
 
 
+def test_a_row_of_nulls_is_not_missing(postgres):
+    postgres.run(
+        "create type pair as (a int, b int)",
+        "create domain couple as pair",
+        "create table t (x pair, y couple, z int[], j json)",
+        "insert into t values (row(null, null), row(null, null), '{null}', 'null'), "
+        "(row(1, null), row(1, 2), '{}', '{}'), (null, null, null, null)",
+    )
+    with open_source(postgres.dsn(), "t") as source:
+        for name in source.columns:
+            query = IntegerQuery(source, OneRowEach(), where=col(name).is_null())
+            assert query.run([Rows()]).of(Rows()) == [1], name
+
+
 def test_text_is_told_apart_by_its_characters_people_too(postgres):
     try:
         postgres.run(

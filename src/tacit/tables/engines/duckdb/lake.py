@@ -20,7 +20,7 @@ from tacit.expressions.schema import Column, Schema
 from tacit.tables.engines.base import refuse_like_names
 from tacit.tables.engines.duckdb.engine import DUCKDB, DuckEngine, column_of
 from tacit.tables.engines.duckdb.frames import import_batches
-from tacit.tables.engines.duckdb.parquet import listed_parquet
+from tacit.tables.engines.duckdb.parquet import checked_columns, listed_parquet
 from tacit.tables.engines.files import METADATA, MetadataPath, check_nothing
 
 # A log says which files a table consists of, in each of its versions, and what its columns are.
@@ -75,7 +75,6 @@ _TYPES = {
     "int": "INTEGER",
     "long": "BIGINT",
     "date": "DATE",
-    "time": "TIME",
     "uuid": "UUID",
     "timestamp_ntz": "TIMESTAMP",
     "timestamptz": "TIMESTAMP",
@@ -155,6 +154,7 @@ def _relation(table: LakeTable, engine: DuckEngine) -> str:
         )
     selects, first = [], 0
     for group in groups:
+        checked = checked_columns(group.types)
         if not group.ids and all(column.stored is None for column in table.columns):
             raise DataSourceError(
                 f"{Path(group.files[0]).name} gives its columns no ids, and the table has no names "
@@ -170,6 +170,8 @@ def _relation(table: LakeTable, engine: DuckEngine) -> str:
                 cells.append(_cell(f"p.c{parted.index(column) + 1}", "VARCHAR", column))
             elif stored in group.types:
                 own = group.types[str(stored)]
+                if column.kind and stored in checked:
+                    raise DataSourceError(f"column {column.name!r} {checked[str(stored)]}")
                 cells.append(_cell(f"m.{DUCKDB.identifier(str(stored))}", own, column))
             else:
                 cells.append(_cell("null", "", column))

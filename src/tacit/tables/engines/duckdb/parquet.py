@@ -7,7 +7,7 @@ import os
 import re
 import struct
 import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -590,9 +590,24 @@ _TEXT_REMOTE = (
     "in DuckDB before 2.0: use a newer one (pip install -U duckdb), or copy the file to a local "
     "folder"
 )
+_CHECKED = (
+    "holds times of day, JSON, geometries or variants in Parquet, and one that is none would end "
+    "every question in DuckDB's own reader: write text or numbers"
+)
+# No statistic reads these; DuckDB's reader checks each of them, even to know which are missing.
+_CHECKED_TYPE = re.compile(r"\b(JSON|GEOMETRY|VARIANT|TIME_NS)\b|\bTIME\b(?! ZONE)")
 _TIMES = {"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
 _NULL = "NullType()"
 _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
+
+
+def checked_columns(types: Mapping[str, str]) -> dict[str, str]:
+    """Return the columns whose cells DuckDB's reader of Parquet refuses by value, and the reason.
+
+    >>> list(checked_columns({"a": "TIME[]", "b": "TIMESTAMP WITH TIME ZONE", "c": "JSON"}))
+    ['a', 'c']
+    """
+    return {name: _CHECKED for name, kind in types.items() if _CHECKED_TYPE.search(kind)}
 
 
 def open_parquet(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[str, Schema]:
@@ -617,6 +632,7 @@ def open_parquet(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[s
         reads.append(parquet_view(scan, group, engine, millis, within, parts=hidden))
         empty = dict.fromkeys(_without_type(fields), '"NULL"')
         own_types.append({n: empty.get(n, t) for n, t in types_of(reads[-1], engine).items()})
+        problems |= checked_columns(own_types[-1])
     relation, schema = _united(reads, own_types, engine)
     columns = [
         Column(c.name, "undeclared", "VARCHAR") if c.name in parts and c.kind == "text" else c
@@ -636,6 +652,7 @@ def _open_remote(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[s
         types = types_of(scan(""), engine)
         problems |= {name: _TEXT_REMOTE for name, kind in types.items() if contains_text(kind)}
     relation = parquet_view(scan, files, engine, without=problems)
+    problems |= checked_columns(types_of(relation, engine))
     return relation, _with_problems(described(relation, engine).values(), problems)
 
 
@@ -646,6 +663,8 @@ def viewed_parquet(
     remote = any(map(is_remote, files))
     if not remote:
         _check_footers(files, engine)
+    for name, why in checked_columns(types).items():
+        raise OpaqueSqlError(f"column {name!r} {why}")
     texts = [name for name, kind in types.items() if contains_text(kind)]
     copied = [] if reads_marked_text(engine) else texts
     if remote and copied:

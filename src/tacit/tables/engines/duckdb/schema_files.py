@@ -61,15 +61,16 @@ def open_schema_files(files: Sequence[str], kind: str, engine: DuckEngine) -> tu
         else c
         for c in columns
     ]
-    used = [names[c.name] for c in columns if c.kind != "other"]
-    types = {c.name: types[c.name] for c in columns if c.kind != "other"}
-    if not used:
+    if all(c.kind == "other" for c in columns):
         raise DataSourceError(f"no column of {files[0]} has a type that can be read")
+    # Of a column that no statistic reads, which cells are missing is read, as of a table of Arrow.
+    used = [names[c.name] for c in columns if names[c.name] not in problems]
+    types = {c.name: types[c.name] for c in columns if names[c.name] not in problems}
     table = engine.empty_table(types)
     kept = pa.schema([shown.field(name) for name in types])
     fill = partial(_import, list(files), kind, schemas[0], used, kept, table, proxy(engine))
     engine.before_reading(fill)
-    others = [c.name for c in columns if c.kind == "other"]
+    others = [c.name for c in columns if names[c.name] in problems]
     blanks = "".join(f", null as {engine.dialect.identifier(name)}" for name in others)
     return f"(select *{blanks} from {table})", Schema(columns)
 
@@ -302,6 +303,8 @@ def _reading(kind: Any, declared: Any) -> Callable[[Any], Any]:
             return Decimal(f"{whole}e-{scale}") if -limit < whole < limit else None
 
         return number
+    if name == "binary":  # no statistic reads it: that it is there is all
+        return lambda _: b""
     return lambda cell: cell
 
 
