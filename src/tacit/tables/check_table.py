@@ -355,12 +355,13 @@ def _codes(schema: Schema, relation: str, engine: Engine) -> dict[str, dict[str,
     for name, column in schema.items():
         if column.kind in (*_NUMBERS, "undeclared"):
             cell = column_sql(col(name), schema, d)
-            number, word = cell, d.cast("null", "text")  # a column of numbers has no words
+            number, word, spoken = cell, "", "0"  # a column of numbers has no words
             if column.kind == "undeclared":
                 number = reading_sql("read_number", column.number_text(cell), d)
                 word = f"case when lower(trim({cell})) in ({words}) then trim({cell}) end"
+                spoken = f"count({word})"
             cells[name] = d.cast(number, "double"), word
-            wanted.append(f"min({cells[name][0]}), max({cells[name][0]}), count({word})")
+            wanted.append(f"min({cells[name][0]}), max({cells[name][0]}), {spoken}")
     row = itertools.chain.from_iterable(
         engine.rows(f"select {', '.join(some)} from {relation} as tacit_rows")[0]
         for some in (wanted[k : k + _WIDE] for k in range(0, len(wanted), _WIDE))
@@ -394,7 +395,7 @@ def _may_have_codes(low: float, high: float) -> bool:
 
 
 _End: TypeAlias = list[tuple[float, int]]  # values from one end of a range, with their counts
-_AT_ONCE = 30  # columns in one statement: each set of a grouping carries all of them
+_AT_ONCE = 50  # columns in one statement: each row is looked at by each, for each
 
 
 def _ends(
@@ -404,13 +405,13 @@ def _ends(
     # A statement has many columns, because each looks at all columns of a file.
     for first in range(0, len(numbers), _AT_ONCE):
         names = list(numbers)[first : first + _AT_ONCE]
-        columns = [f"c{i}" for i in range(len(names))]
-        cells = ", ".join(f"{numbers[name]} as {c}" for name, c in zip(names, columns, strict=True))
-        listed, sets = ", ".join(columns), ", ".join(f"({c})" for c in columns)
-        which = " ".join(f"when grouping({c}) = 0 then {i}" for i, c in enumerate(columns))
+        cells = ", ".join(f"{numbers[name]} as c{i}" for i, name in enumerate(names))
+        which = " ".join(f"when {i} then c{i}" for i in range(len(names)))
+        each = ", ".join(f"({i})" for i in range(len(names)))
         counted = (
-            f"select case {which} end as i, coalesce({listed}, null) as x, count(*) as n from "
-            f"(select {cells} from {relation} as tacit_rows) as r group by grouping sets ({sets})"
+            f"select i, x, count(*) as n from (select i, case i {which} end as x from "
+            f"(select {cells} from {relation} as tacit_rows) as r "
+            f"cross join (values {each}) as s(i)) as u group by i, x"
         )
         ranked = (
             "select i, x, n, row_number() over (partition by i order by x) as low, "

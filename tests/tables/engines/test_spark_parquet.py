@@ -1,10 +1,11 @@
-"""Times in milliseconds in Parquet files that Spark reads: one far time is one cell."""
+"""Parquet files that Spark reads: no cell decides how others are read, or whether they are."""
 
 from __future__ import annotations
 
 import datetime
 import math
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -13,8 +14,13 @@ from support.tables.column_questions import count
 from support.tables.parquet_writers import FAR_MILLIS
 from tacit.errors import DataSourceError, UsageError
 from tacit.expressions.expression import col
+from tacit.expressions.grid import Grid
 from tacit.tables.open_source import open_source
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
+from tacit.tables.query.integer_query import IntegerQuery
+from tacit.tables.query.requests import Distinct, Moments, Rows
 
+BY_COLUMN = "spark.sql.parquet.enableVectorizedReader"
 NEAR = [0, 86_400_000, -1, 1_700_000_000_123]
 
 
@@ -158,6 +164,137 @@ def test_a_frame_that_is_cached_is_read_from_its_files(tmp_path, spark, far):
             assert numbers(source) == numbers(ours)
     finally:
         frame.unpersist()
+
+
+def decimals(path, digits, far, within=False, **options):
+    """Write a file of decimals with two places, some of them beyond their digits; return its path.
+
+    The writer, pyarrow, does not count their digits.
+    """
+    cells = [500, *far, 100, -100]
+    stored = b"".join(cell.to_bytes(16, "little", signed=True) for cell in cells)
+    x = pa.Array.from_buffers(pa.decimal128(digits, 2), len(cells), [None, pa.py_buffer(stored)])
+    table = {"x": x, "n": range(len(cells))}
+    if within:
+        table["s"] = pa.StructArray.from_arrays([x], ["d"])
+    pq.write_table(pa.table(table), path, **options)
+    return str(path)
+
+
+def beyond(digits):
+    return [10**digits, -(10**digits), *([(1 << 127) - 1, -(1 << 127)] if digits > 35 else [])]
+
+
+def decimal_answers(source):
+    def ask(request, unit=None):
+        found = IntegerQuery(source, unit or OneRowEach()).run([request]).of(request)
+        return np.asarray(found).tolist()
+
+    x = col("x")
+    return [
+        *(count(source, where) for where in (x.is_null(), x == 5, x > 0, x < 0, x > 10**15)),
+        *map(ask, (Moments(x, Grid.for_bounds(0, 5)), Distinct(x))),
+        ask(Rows(), PersonUnit("x", 1)),
+    ]
+
+
+@pytest.mark.parametrize("vectorised", ["true", "false"])
+@pytest.mark.parametrize(
+    ("digits", "shape"),
+    [
+        *((digits, "plain") for digits in (19, 20, 35, 36, 38)),
+        *((20, "dictionary"), (38, "dictionary"), (38, "parts"), (30, "schema")),
+    ],
+)
+def test_a_decimal_beyond_its_digits_is_one_cell_as_it_is_on_duckdb(
+    tmp_path, spark, digits, shape, vectorised, request
+):
+    """One such cell, which pyarrow writes without a word, ended every question of its column."""
+    request.addfinalizer(lambda: spark.conf.unset(BY_COLUMN))
+    spark.conf.set(BY_COLUMN, vectorised)
+    folder = tmp_path / ("year=2023" if shape == "parts" else "")
+    folder.mkdir(exist_ok=True)
+    path = decimals(folder / "a.parquet", digits, beyond(digits), use_dictionary=shape != "plain")
+    reader = spark.read
+    if shape == "schema":
+        reader = reader.schema(f"n bigint, X decimal({digits},2)")
+    frame = reader.parquet(str(tmp_path))
+    with open_source(frame) as source, open_source(path) as ours:
+        if shape == "schema":
+            assert count(source, col("X").is_null()) == 2
+        else:
+            assert decimal_answers(source) == decimal_answers(ours)
+
+
+@pytest.mark.parametrize("digits", [5, 18])
+def test_narrow_decimals_are_read_as_they_are_on_duckdb_or_refused(
+    tmp_path, spark, digits, request
+):
+    """Read row by row, one beyond its digits ended every question of its column too."""
+    request.addfinalizer(lambda: spark.conf.unset(BY_COLUMN))
+    for far in ([], [10**digits, -(10**digits)]):
+        for number, as_integer in enumerate((True, False)):
+            path = decimals(
+                tmp_path / f"{number}.parquet", digits, far, store_decimal_as_integer=as_integer
+            )
+            with open_source(spark.read.parquet(path)) as source, open_source(path) as ours:
+                assert decimal_answers(source) == decimal_answers(ours)
+            spark.conf.set(BY_COLUMN, "false")
+            with open_source(spark.read.parquet(path)) as source:
+                with pytest.raises(UsageError, match="enableVectorizedReader to true"):
+                    count(source, col("x").is_null())
+                assert count(source, col("n") >= 0) == 3 + len(far)
+            spark.conf.unset(BY_COLUMN)
+
+
+@pytest.mark.parametrize("far", [[], beyond(38)], ids=["within", "beyond"])
+def test_what_is_computed_of_unchecked_decimals_is_refused_by_its_type(tmp_path, spark, far):
+    frame = spark.read.parquet(decimals(tmp_path / "a.parquet", 38, far, within=True))
+    stored = frame.selectExpr("x", "n + 1 as n").cache()
+    for computed in (
+        frame.selectExpr("x", "x + 1 as y", "s.d as s", "n"),
+        frame.where("n >= 0").selectExpr("x", "cast(x as string) as y", "s is null as s", "n"),
+    ):
+        with open_source(computed) as source:
+            for name in ("x", "y", "s"):
+                with pytest.raises(UsageError, match="whose writer does not count their digits"):
+                    count(source, col(name).is_null())
+            assert count(source, col("n") >= 0) == 3 + len(far)
+    for computed in (frame.where("x > 5"), frame.orderBy("x").limit(2).select("n"), stored):
+        with pytest.raises(DataSourceError, match="for each of its rows, decimals"):
+            open_source(computed).close()
+    stored.unpersist()
+    with open_source(frame) as source:
+        with pytest.raises(UsageError, match="write the files with Spark"):
+            count(source, col("s").is_null())
+        assert count(source, col("x").is_null()) == len(far)
+
+
+def test_decimals_of_files_that_spark_wrote_may_be_computed(tmp_path, spark):
+    path = str(tmp_path / "ours")
+    spark.sql("select cast(id as decimal(38,2)) as x from range(9)").write.parquet(path)
+    with open_source(spark.read.parquet(path).where("x > 5").selectExpr("x + 1 as x")) as source:
+        assert count(source, col("x") > 7) == 2
+    decimals(f"{path}/one.parquet", 38, beyond(38))
+    with open_source(spark.read.parquet(path)) as source:
+        assert count(source, col("x") > 5) == 3
+    with pytest.raises(DataSourceError, match="for each of its rows, decimals"):
+        open_source(spark.read.parquet(path).where("x > 5")).close()
+
+
+@pytest.mark.parametrize("far", [[], beyond(20)], ids=["within", "beyond"])
+def test_decimals_of_two_types_are_refused(tmp_path, spark, far):
+    """Their bytes alone do not show where the point is."""
+    path = decimals(tmp_path / "1.parquet", 20, far)
+    pq.write_table(pa.table({"x": pa.array([1], pa.decimal128(10, 2))}), tmp_path / "2.parquet")
+    for frame in (
+        spark.read.schema("x decimal(20,2), n bigint").parquet(str(tmp_path)),
+        spark.read.schema("x decimal(30,4), n bigint").parquet(path),
+    ):
+        with open_source(frame) as source:
+            with pytest.raises(UsageError, match="write the files with Spark"):
+                count(source, col("x").is_null())
+            assert count(source, col("n") >= 0) == 3 + len(far)
 
 
 SELECTED = {

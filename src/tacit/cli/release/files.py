@@ -81,7 +81,8 @@ def check(source: TableOptions, show: AnswerOptions) -> None:
             )
         _check_declaration(table.path, as_json=show.json)
         return
-    note("NOT PRIVATE: what follows counts cells exactly. Do not publish it.")
+    if show.json:  # the report in words begins with it
+        note("NOT PRIVATE: what follows counts cells exactly. Do not publish it.")
     with working("looking through the table"), odd_names_noted():
         report = look(
             table.path,

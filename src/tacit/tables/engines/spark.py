@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from decimal import Decimal
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -34,10 +35,10 @@ from tacit.tables.engines.files import refuse_table_format
 from tacit.tables.engines.spark_parquet import (
     as_stored,
     input_files,
-    millis_in,
     needed_of,
     refuse_modes,
     refuse_pruned,
+    risks_of,
 )
 
 # How Spark (4.0 and newer) spells the integer plan, whatever the session's settings are.
@@ -496,11 +497,6 @@ _KINDS = {
     "void": "missing",
 }
 _LENGTH = "__CHAR_VARCHAR_TYPE_STRING"  # where Spark notes char(n) and varchar(n)
-_MILLIS = (
-    "is computed from times in milliseconds in Parquet files, and a far one among them would end "
-    "every question: open the files as they are, as in tc.Session(spark.read.parquet('visits'), "
-    "...), or write microseconds"
-)
 
 
 def in_spark(source: Any) -> bool:
@@ -557,17 +553,21 @@ def _opened(frame: Any, relation: str, label: str, engine: SparkEngine) -> Opene
         # the union of all files of a table whose log says which count: the reader of a format of
         # tables has an index of its own
         refuse_table_format(files)
-    millis, others = millis_in(files)
-    stored: set[str] = set()
-    if millis and (again := engine.attempt(lambda: as_stored(frame, millis))):
-        read, stored = again
-        relation = engine.view(lambda: read)
-        millis = set()
-    if millis | others:
-        needed = engine.attempt(lambda: needed_of(frame, millis | others)) - stored
-        refused = {n: Column(n, "other", "VARCHAR", _MILLIS, reads="") for n in needed}
-        schema = Schema([refused.get(name, column) for name, column in schema.items()])
-    return Opened(label, schema, engine, _in_utc(relation, schema, stored, engine))
+    risks = engine.attempt(lambda: risks_of(frame, files))
+    stored: dict[str, str] = {}
+    if any(risk.stored for risk in risks):
+        again = engine.attempt(lambda: as_stored(frame, risks))
+        if again:
+            read, stored = again
+            relation = engine.view(lambda: read)
+    refused: dict[str, Column] = {}
+    for risk in risks:
+        needed = engine.attempt(partial(needed_of, frame, risk, stored))
+        why = f"is computed from {risk.why}"
+        refused |= {n: Column(n, "other", "VARCHAR", why, reads="") for n in needed}
+    schema = Schema([refused.get(name, column) for name, column in schema.items()])
+    millis = {name for name, kind in stored.items() if not kind.startswith("decimal")}
+    return Opened(label, schema, engine, _in_utc(relation, schema, millis, engine))
 
 
 def _check_version(engine: SparkEngine) -> None:

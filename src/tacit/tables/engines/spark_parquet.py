@@ -1,24 +1,25 @@
-"""Times in milliseconds in the Parquet files of a DataFrame of Spark."""
+"""Cells of the Parquet files of a DataFrame of Spark that would end a question in its reader."""
 
-# Spark's reader makes microseconds of them, and fails where 64 bits do not hold these: a single far
-# time would end every question of its column.  As whole numbers they are read as they are stored.
-# Where a DataFrame is the files themselves, they are read so; where it is computed from them, what
-# needs such a column is refused by its type.
+# Spark's reader makes microseconds of times in milliseconds, and fails where 64 bits do not hold
+# these; it fails where a decimal of more than 18 digits has more of them than its type, which not
+# every writer checks.  A single such cell would end every question of its column.  As whole numbers
+# and as bytes they are read as they are stored.  Where a DataFrame is the files themselves, they
+# are read so; where it is computed from them, what needs such a column is refused by its type.
 
 from __future__ import annotations
 
 import io
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from tacit.errors import DataSourceError
 from tacit.tables.engines.duckdb.engine import DuckEngine
-from tacit.tables.engines.duckdb.parquet import millis_columns
+from tacit.tables.engines.duckdb.parquet import millis_columns, unchecked_decimals
 
 _INDEX = "InMemoryFileIndex"  # of a plan that lists a folder itself
 _RELATION = "org.apache.spark.sql.execution.datasources.LogicalRelation"
@@ -29,6 +30,20 @@ _PROJECT = _LOGICAL + "Project"
 _AS_THEY_ARE = (_PROJECT, _LOGICAL + "SubqueryAlias", _LOGICAL + "View")
 _ATTRIBUTE = "org.apache.spark.sql.catalyst.expressions.AttributeReference"
 _TIMES = ("timestamp", "timestamp_ntz")
+_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+_BY_COLUMN = (
+    "spark.sql.parquet.enableVectorizedReader",
+    "spark.sql.parquet.enableNestedColumnVectorizedReader",
+)
+_OPEN = "open the files as they are, as in tc.Session(spark.read.parquet('visits'), ...)"
+_FAR_TIMES = (
+    "times in milliseconds in Parquet files, and a far one among them would end every question: "
+    f"{_OPEN}, or write microseconds"
+)
+_DIGITS = (
+    "decimals in Parquet files whose writer does not count their digits, and one of too many would "
+    "end every question: {}, or write the files with Spark"
+)
 _READ = re.compile(r"ReadSchema: (.*)")
 
 
@@ -65,16 +80,34 @@ def _each(sequence: Any) -> list[Any]:
     return [sequence.apply(index) for index in range(sequence.size())]
 
 
-def millis_in(files: Sequence[str]) -> tuple[set[str], set[str]]:
-    """Return the columns that are times in milliseconds in all files; those that hold such."""
+class Risk(NamedTuple):
+    """Columns of files of which one cell could end a question."""
+
+    stored: Mapping[str, int | None]  # those that can be read as they are stored; see ``as_stored``
+    others: set[str]
+    kind: str  # the type in a plan of a column that is not read so
+    why: str
+
+
+def risks_of(frame: Any, files: Sequence[str]) -> list[Risk]:
+    """Return the columns of a DataFrame's files of which one cell could end a question."""
     parquet = list(filter(_is_parquet, files))
     if not parquet:
-        return set(), set()
+        return []
+    get = frame.sparkSession.conf.get
+    by_row = [name for name in _BY_COLUMN if get(name).casefold() != "true"]
+    remedy = f"set {by_row[0]} to true" if by_row else _OPEN
     engine = DuckEngine(None, None, None)
     try:
-        return millis_columns(parquet, engine)
+        millis, more = millis_columns(parquet, engine)
+        # read row by row, decimals of any type fail
+        decimals, others = unchecked_decimals(parquet, 0 if by_row else 18, engine)
     finally:
         engine.close()
+    return [
+        Risk(dict.fromkeys(millis), more, "timestamp", _FAR_TIMES),
+        Risk(decimals, others, "decimal", _DIGITS.format(remedy)),
+    ]
 
 
 def _is_parquet(path: str) -> bool:
@@ -86,8 +119,11 @@ def _is_parquet(path: str) -> bool:
         return False
 
 
-def as_stored(frame: Any, millis: Collection[str]) -> tuple[Any, set[str]] | None:
-    """Return the DataFrame of the same files with such times as whole numbers, and their names."""
+def as_stored(frame: Any, risks: Sequence[Risk]) -> tuple[Any, dict[str, str]] | None:
+    """Return the DataFrame of the same files, and the types of columns that it reads as stored."""
+    # Times are whole numbers there.  A decimal is made of its bytes, and is missing where it has
+    # more digits than its type.
+    #
     # None where the DataFrame is more than the columns of its files, or is of Spark Connect, which
     # does not say so.
     from pyspark.sql.types import StructType
@@ -110,12 +146,16 @@ def as_stored(frame: Any, millis: Collection[str]) -> tuple[Any, set[str]] | Non
     if files.fileFormat().getClass().getName() != _PARQUET:
         return None
     fields = json.loads(files.dataSchema().json())
-    folded = {name.casefold() for name in millis}
-    stored = set()
+    scales = {name.casefold(): s for risk in risks for name, s in risk.stored.items()}
+    stored: dict[str, str] = {}
     for field in fields["fields"]:
-        if field["name"].casefold() in folded and field["type"] in _TIMES:
-            field["type"] = "long"
-            stored.add(field["name"])
+        name, declared = field["name"], str(field["type"])
+        if name.casefold() not in scales:
+            continue
+        scale, decimal = scales[name.casefold()], _DECIMAL.fullmatch(declared)
+        if declared in _TIMES if scale is None else decimal and int(decimal[2]) == scale:
+            field["type"] = "long" if scale is None else "binary"
+            stored[name] = declared
     session = frame.sparkSession
     empty = session.createDataFrame([], StructType.fromJson(fields))
     schema = getattr(empty, "_jdf", None).schema()  # type: ignore[union-attr]
@@ -124,25 +164,60 @@ def as_stored(frame: Any, millis: Collection[str]) -> tuple[Any, set[str]] | Non
         *(files.fileFormat(), files.options(), files.sparkSession()),
     )
     again = classic.sparkSession().baseRelationToDataFrame(changed)
-    return type(frame)(again, session), stored
+    jvm = session.sparkContext._jvm
+    shown = [
+        _decimal_of(name, stored[name], jvm)
+        if stored.get(name, "").startswith("decimal")
+        else again.col(_quoted(name))
+        for name in again.columns()
+    ]
+    return type(frame)(again.select(jvm.PythonUtils.toSeq(shown)), session), stored
 
 
-def needed_of(frame: Any, millis: Collection[str]) -> set[str]:
-    """Return the columns for which times in milliseconds are read; raise if it is for any row."""
-    quoted = {name: "`" + name.replace("`", "``") + "`" for name in frame.columns}
-    if _reads(frame.selectExpr("1"), millis):
-        raise DataSourceError(
-            "the DataFrame reads times in milliseconds from Parquet files for each of its rows, "
-            "and a far one among them would end every question: open the files as they are, as in "
-            "tc.Session(spark.read.parquet('visits'), ...), or write microseconds"
-        )
-    return {name for name, sql in quoted.items() if _reads(frame.select(sql), millis)}
+def _decimal_of(name: str, declared: str, jvm: Any) -> Any:
+    """Return the column of decimals whose bytes, the first one first, a column has."""
+    # No function of SQL reads bytes as a number, and by their hexadecimal digits it takes 10 to 35
+    # times as long; these are the classes by which Spark reads decimals of a Java program.
+    sql, types = jvm.org.apache.spark.sql, jvm.org.apache.spark.sql.types
+    objects, of_class = sql.catalyst.expressions.objects, jvm.java.lang.Class.forName
+    seq, none = jvm.PythonUtils.toSeq, getattr(jvm.scala, "None$").__getattr__("MODULE$")
+
+    def new(kind: str, *arguments: Any) -> Any:
+        made, shown = of_class(kind), types.ObjectType(of_class(kind))
+        return objects.NewInstance(made, seq(list(arguments)), seq([]), True, shown, none)
+
+    digits, scale = map(int, _DECIMAL.fullmatch(declared).groups())  # type: ignore[union-attr]
+    utils = sql.classic.ExpressionUtils
+    stored = utils.expression(sql.functions.col(_quoted(name)))
+    places = sql.catalyst.expressions.Literal(scale, types.DataType.fromDDL("int"))
+    number = new("java.math.BigDecimal", new("java.math.BigInteger", stored), places)
+    decimal, kind = of_class("org.apache.spark.sql.types.Decimal"), types.DecimalType(digits, scale)
+    read = objects.StaticInvoke(
+        *(decimal, kind, "apply", seq([number]), seq([]), True, True, True, none)
+    )
+    return utils.column(sql.catalyst.expressions.CheckOverflow(read, kind, True)).alias(name)
 
 
-def _reads(frame: Any, millis: Collection[str]) -> bool:
+def needed_of(frame: Any, risk: Risk, stored: Mapping[str, str]) -> set[str]:
+    """Return the columns for which cells of a risk are read; raise if it is for any row."""
+    safe = set(map(str.casefold, stored))
+    names = {name for name in {*risk.stored, *risk.others} if name.casefold() not in safe}
+    if not names:
+        return set()
+    if _reads(frame.selectExpr("1"), names, risk.kind):
+        raise DataSourceError(f"the DataFrame reads, for each of its rows, {risk.why}")
+    columns = [name for name in frame.columns if name not in stored]
+    return {name for name in columns if _reads(frame.select(_quoted(name)), names, risk.kind)}
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _reads(frame: Any, names: set[str], kind: str) -> bool:
     """Return whether a plan reads one of some columns, or does not say which it reads."""
-    names = "|".join(map(re.escape, millis))
-    column = re.compile(rf"[<,]({names}):(timestamp|struct|array|map)", re.IGNORECASE)
+    listed = "|".join(map(re.escape, names))
+    column = re.compile(rf"[<,]({listed}):({kind}|struct|array|map)", re.IGNORECASE)
     read = _READ.findall(plan_of(frame))
     return not read or any(schema.endswith("...") or column.search(schema) for schema in read)
 

@@ -236,6 +236,26 @@ def test_categories_that_say_nothing_are_refused_by_their_type(cells):
             IntegerQuery(source, OneRowEach(), by={"x": X}, keys=["(-1, 1]"])
 
 
+@pytest.mark.parametrize("categories", [True, False], ids=["categories", "objects"])
+@pytest.mark.parametrize(
+    "cell",
+    [(1, 2), frozenset([1]), b"a", 1j, pd.Period("2024"), pd.Timedelta(1), pd.Interval(0, 1)],
+    ids=lambda cell: type(cell).__name__,
+)
+def test_no_cell_decides_what_becomes_of_objects(cell, categories):
+    """Categories may be those of the rows: a refusal by them would show that a row has another."""
+    for others in ([], ["a"], ["a", 5]):
+        cells = pd.Series([cell] * 3 + others, dtype=object)
+        if categories:
+            cells = cells.astype(
+                pd.CategoricalDtype(pd.Index([cell, *others], dtype=object, tupleize_cols=False))
+            )
+        with open_source(pd.DataFrame({"x": cells})) as source:
+            assert source.columns == {"x": "undeclared"}
+            assert ask(source, Rows(), where=X.is_null()) == [3]
+            assert ask(source, Rows(), by={"x": X}, keys=["a"]) == [len(others) > 0]
+
+
 # Every type of the DuckDB that is installed, met on purpose: a new one fails here first.
 
 

@@ -599,6 +599,8 @@ _CHECKED_TYPE = re.compile(r"\b(JSON|GEOMETRY|VARIANT|TIME_NS)\b|\bTIME\b(?! ZON
 _TIMES = {"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
 _NULL = "NullType()"
 _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
+_DECIMAL_TYPE = re.compile(r"DecimalType\(scale=(\d+), precision=(\d+)\)")
+_NARROW = 18  # digits of a decimal, which 64 bits hold
 
 
 def checked_columns(types: Mapping[str, str]) -> dict[str, str]:
@@ -752,24 +754,66 @@ def millis_columns(files: Sequence[str], engine: DuckEngine) -> tuple[set[str], 
     return plain - others - micros, others | plain & micros
 
 
+def unchecked_decimals(
+    files: Sequence[str], digits: int, engine: DuckEngine
+) -> tuple[dict[str, int], set[str]]:
+    """Return columns of decimals that may have more digits than their type; others that hold such.
+
+    The first are bytes of a fixed length in all files, and have the number of digits behind their
+    point.  No type of at most ``digits`` counts.
+    """
+    # Of writers in Java, those that were looked at count the digits.  pyarrow, polars and DuckDB do
+    # not: what they read from memory or from a file goes into the next one as it is.
+    select = "select file_name from parquet_file_metadata({}) where created_by like 'parquet-mr %'"
+    checked = {file for (file,) in engine.rows(select.format(file_list(files)))}
+    kinds: dict[str, set[Any]] = {}
+    unchecked: set[str] = set()
+    for fields, group in _alike(files[0], files, engine):
+        plain, within, _ = _split(fields, lambda field: _decimal(field)[0] > digits)
+        if not checked.issuperset(group):
+            unchecked.update(plain, within)
+        for field in _top(fields):
+            wide, scale = _decimal(field)
+            is_fixed = field[3] == "FIXED_LEN_BYTE_ARRAY" and wide > _NARROW
+            kinds.setdefault(field[0], set()).add(scale if is_fixed else None)
+    scales = {name: next(iter(kinds[name])) for name in unchecked if len(kinds[name]) == 1}
+    fixed = {name: scale for name, scale in scales.items() if scale is not None}
+    return fixed, unchecked - fixed.keys()
+
+
+def _decimal(field: tuple[Any, ...]) -> tuple[int, int]:
+    """Return the digits of a type of decimals, and how many are behind the point; else zeros."""
+    logical = _DECIMAL_TYPE.match(str(field[8]))
+    if logical:
+        return int(logical[2]), int(logical[1])
+    return (field[7] or 0, field[6] or 0) if field[5] == "DECIMAL" else (0, 0)
+
+
 def _in_millis(fields: Sequence[tuple[Any, ...]]) -> tuple[list[str], list[str], list[str]]:
     """Return columns of times in milliseconds, those that have such times within, and others."""
+    return _split(fields, lambda field: bool(field[2]))
+
+
+def _split(
+    fields: Sequence[tuple[Any, ...]], is_such: Callable[[tuple[Any, ...]], bool]
+) -> tuple[list[str], list[str], list[str]]:
+    """Return the columns that are such as is asked for, those that have such within, and others."""
     plain: list[str] = []
     within: list[str] = []
     others: list[str] = []
     rest = iter(fields)
 
     def below(children: int) -> bool:
-        has_millis = False
+        has_such = False
         for _ in range(children):
-            _, more, millis, *_ = next(rest)
-            has_millis |= below(more) | millis
-        return has_millis
+            field = next(rest)
+            has_such |= below(field[1]) | is_such(field)
+        return has_such
 
     for _ in range(next(rest)[1]):
-        name, children, millis, *_ = next(rest)
-        of_it = within if below(children) else plain if millis else others
-        of_it.append(name)
+        field = next(rest)
+        of_it = within if below(field[1]) else plain if is_such(field) else others
+        of_it.append(field[0])
     return plain, within, others
 
 
