@@ -438,6 +438,15 @@ SAID = {
     "it has the budget epsilon_delta(1, '1e-6'), not rho('1/10'): raise it with extend(...)": (
         "it has the budget epsilon 1, delta 1e-6, not rho 1/10: raise it with tacit ledger extend"
     ),
+    "ask it by itself, session.group_by(...).agg(...).release(...)": (
+        "ask it by itself, with tacit release"
+    ),
+    "epsilon={...} holds weights: release(epsilon={'n': 1, 'cost': 3}, total='1/2')": (
+        "--epsilon holds weights: --epsilon n=1,cost=3 --total 1/2"
+    ),
+    "the budget is epsilon(...) and the release costs rho(1)": (
+        "the budget is in epsilon and the release costs rho 1"
+    ),
     "the column 'tc' holds release(s)": None,
 }
 
