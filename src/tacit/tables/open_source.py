@@ -299,9 +299,10 @@ def open_source(
             ``skip``: how many lines come before the names.  ``comment``: the sign at the start of
             lines that are not rows.  Of a table of Delta ``version``, of one of Iceberg
             ``snapshot``: which one is read, the latest by default.  ``sheet``: which one of a
-            workbook is read.  ``layout``: the columns of a file of fixed width, each with its ``name``, its ``start`` (from 1), its ``width`` or
-            its ``end``, and if known its ``kind`` and its ``decimals``, the digits behind a point
-            that is not written.  ``positions``: what these count, ``"characters"`` or ``"bytes"``.
+            workbook is read.  ``layout``: the columns of a file of fixed width, each with its
+            ``name``, its ``start`` (from 1), its ``width`` or its ``end``, and if known its
+            ``kind`` and its ``decimals``, the digits behind a point that is not written.
+            ``positions``: what these count, ``"characters"`` or ``"bytes"``.
 
     No row is read before the first query.
 

