@@ -181,7 +181,10 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "the unit last": (lambda: tc.Session(TWO, HALF, ONE), "say whom an answer protects"),
     "a budget of a number": (lambda: tc.Session(TWO, ONE, 1), "a budget is tc.epsilon"),
     "no budget": (lambda: tc.Session(TWO, ONE), "say how much may be spent"),
-    "an option with a slip": (lambda: tc.Session(TWO, ONE, HALF, ledgr="x"), "ledgr="),
+    "an option with a slip": (
+        lambda: tc.Session(TWO, ONE, HALF, ledgr="x"),
+        "argument 'ledgr'; did you mean 'ledger'",
+    ),
     "row=5": (lambda: tc.unit("person", row=5), "did you mean 'rows'"),
     "no person": (lambda: tc.unit(rows=5), "missing a required argument: 'column'"),
     "a budget of nothing": (lambda: tc.epsilon(), "missing a required argument: 'value'"),

@@ -565,10 +565,9 @@ def _beyond(
 def columns_in(aggregate: Mapping[str, Any]) -> dict[str, tuple[Any, Any] | None]:
     """Return the columns of one answer, with the bounds that each is clamped to, if any.
 
-    >>> columns_in({"kind": "covariance", "column": "age", "lower": "0", "upper": "99",
-    ...             "others": [["pay", "0", "5000"]]})
+    >>> columns_in({"column": "age", "lower": "0", "upper": "99", "others": [["pay", "0", "5000"]]})
     {'age': ('0', '99'), 'pay': ('0', '5000')}
-    >>> columns_in({"kind": "count_distinct", "column": "site"}), columns_in({"kind": "count"})
+    >>> columns_in({"column": "site"}), columns_in({})
     ({'site': None}, {})
     """
     if aggregate.get("column") is None:

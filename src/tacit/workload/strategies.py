@@ -466,8 +466,7 @@ class Strategy:
         """Raise UsageError if the counts of the cells do not follow from the combinations."""
         # Without noise least squares returns the counts, whatever they are, or what the matrix
         # tells of them.  They are secret, so that no matrix can be made to tell just these.
-        random = np.random.default_rng(secrets.randbits(64))
-        counts = random.integers(1, 1000, self.cells)
+        counts = np.frombuffer(secrets.token_bytes(self.cells), np.uint8).astype(np.int64)
         try:
             with np.errstate(all="ignore"):
                 found = self.estimated(self.combined(counts).astype(np.float64))

@@ -636,3 +636,35 @@ def test_a_registered_frame_is_given_as_a_relation(tmp_path):
             open_source(connection, "visits")
         with open_source(connection.table("visits")) as source:
             assert count(source, col("n") >= 2) == 1
+
+
+# ---- files without types
+
+
+@pytest.mark.parametrize(
+    ("file", "sql"),
+    [
+        ("a.csv", "from 'a.csv'"),
+        ("a.csv", "select x from read_csv('a.csv', columns = {'x': 'INT', 'y': 'INT'})"),
+        ("a.csv", "select * from (select y from read_csv_auto('a.csv')) as t"),
+        ("a.json", "from 'a.json'"),
+        ("a.json", "select count(*) as x from read_json('a.json')"),
+        ("a.json", "select content as x from read_text('a.json')"),
+        ("a.csv", "select * from inner_view"),
+    ],
+)
+def test_sql_over_files_without_types_is_refused(file, sql, tmp_path, monkeypatch):
+    """One more row made a number a text, or failed a question after its charge."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("x,y\n1,1\n")
+    (tmp_path / "a.json").write_text('{"x": 1, "y": 1}\n')
+    with duckdb.connect() as connection:
+        connection.execute("create view inner_view as from 'a.csv'")
+        connection.execute(f"create view v as {sql}")
+        with pytest.raises(DataSourceError, match="takes the types from the rows"):
+            open_source(connection, "v")
+        with pytest.raises(DataSourceError, match="open the file or the database itself"):
+            open_source(connection.sql(sql))
+        connection.execute(f"create table t as {sql}")
+        open_source(connection, "t").close()
+        open_source(connection.sql("from t")).close()

@@ -76,6 +76,7 @@ from tacit.tables.engines.duckdb.survey import open_survey
 from tacit.tables.engines.duckdb.text_rows import filled, open_json_lines, text_columns
 from tacit.tables.engines.duckdb.view_files import (
     RelationEngine,
+    UntypedRowsError,
     ViewFiles,
     embeds_rows,
     may_read_parquet,
@@ -561,7 +562,7 @@ def _file_by_file(
         return None, "has other columns when its files are named one by one"
     except OpaqueSqlError as error:
         return None, str(error)
-    except (ClosedConnectionError, EngineMemoryError, TableFormatError):
+    except (ClosedConnectionError, EngineMemoryError, TableFormatError, UntypedRowsError):
         raise
     except DataSourceError:
         return None, "DuckDB refuses the SQL that reads them so"

@@ -11,6 +11,10 @@
 # rewritten SQL has other columns, nothing is guessed: a view that may read Parquet is refused, by
 # its text and before any charge.  So are tables of a lake: Parquet files that an extension reads.
 #
+# *Other files* have no types, and DuckDB takes these from the rows: one cell changes how all are
+# read, or ends the query.  SQL that reads such files is refused, and so are attached databases of
+# other programs, whose cells may not be what their columns declare.
+#
 # *A relation* gives its SQL away, but not its connection, in which files, tables and macros have
 # their names.  It runs queries there; views of ours are common table expressions of these.
 
@@ -60,10 +64,18 @@ _LAKE_READERS = (
     *("iceberg_", "read_iceberg", "delta_", "read_delta", "ducklake_", "hudi_", "paimon_"),
     *("table_changes", "table_insertions", "table_deletions"),
 )
+# Beginnings of the names of functions that read files without types; ends of names of such files.
+_ROW_READERS = ("read_csv", "read_json", "read_ndjson", "read_text", "read_xlsx", "st_read")
+_ROW_FILE = re.compile(r"\.(csv|tsv|json|jsonl|ndjson|xlsx)(\.(gz|zst))?(?:\?|$)", re.IGNORECASE)
+_OTHERS = ("sqlite", "postgres", "mysql")  # kinds of databases, and beginnings of their functions
 # The mark of a relation of DuckDB before 2.0 over rows that were read, with text of any kind.
 _ROWS = "ColumnDataCollection - ["
 # The words of a plan for such files, or where their statistics rule out any row.
 _IN_PLAN = re.compile(r"parquet|iceberg|delta|ducklake|empty", re.IGNORECASE)
+
+
+class UntypedRowsError(DataSourceError):
+    """Raised for SQL that reads rows whose types DuckDB takes from the rows."""
 
 
 class ViewFiles:
@@ -80,6 +92,7 @@ class ViewFiles:
             self._known.setdefault(row[2].casefold(), []).append((row[0], row[1], row[2], row[3]))
         kinds = engine.rows("select database_name, type from duckdb_databases()")
         self._lakes = {name for name, kind in kinds if str(kind).casefold() in _LAKES}
+        self._others = {name for name, kind in kinds if str(kind).casefold() in _OTHERS}
         self.texts: list[str] = []
         """All SQL that was examined, and that of the macros that it names."""
 
@@ -94,8 +107,7 @@ class ViewFiles:
 
     def of_view(self, database: str, schema: str, name: str) -> str | None:
         """Return a view rewritten; None if it is not a view, or reads no Parquet file."""
-        if database in self._lakes:
-            raise self._in_lake(database)
+        self._check_database(database)
         for entry in self._known.get(name.casefold(), ()):
             if entry[0] == database and entry[1] == schema and entry[3] is not None:
                 return self._rewritten_view(entry, 0)
@@ -106,9 +118,12 @@ class ViewFiles:
         ((database, schema),) = self._ask("select current_database(), current_schema()")
         return self._rewritten(sql, str(database), str(schema), 0)
 
-    def _in_lake(self, database: str) -> OpaqueSqlError:
-        self.texts.append("parquet")
-        return OpaqueSqlError(f"reads a table of the lake {database!r}")
+    def _check_database(self, name: str) -> None:
+        if name in self._lakes:
+            self.texts.append("parquet")
+            raise OpaqueSqlError(f"reads a table of the lake {name!r}")
+        if name in self._others:
+            raise _untyped(f"the database {name!r} of another program")
 
     def _rewritten_view(self, view: tuple[str, str, str, str | None], depth: int) -> str | None:
         database, schema, name, sql = view
@@ -155,9 +170,10 @@ class ViewFiles:
                 raise OpaqueSqlError(f"names both a table and a common table expression {name!r}")
             return False
         for catalog in (entry[0] if entry else "", *placed):
-            if catalog in self._lakes:
-                raise self._in_lake(catalog)
+            self._check_database(catalog)
         if entry is None:
+            if _ROW_FILE.search(name) and not any(placed):
+                raise _untyped(f"a file by its name, {name!r}")
             if any(placed) or not _PARQUET_FILE.search(name):
                 return False  # DuckDB reports what else it is
             self._put(node, self._source([name], ""), _stem(name))
@@ -195,6 +211,8 @@ class ViewFiles:
         if name.startswith(_LAKE_READERS):
             self.texts.append("parquet")
             raise OpaqueSqlError(f"calls {name}(), which reads a table of a lake")
+        if name.startswith((*_ROW_READERS, *_OTHERS)):
+            raise _untyped(f"rows with {name}()")
         if name not in _READERS:
             return False
         if node.get("with_ordinality") not in (None, "WITHOUT_ORDINALITY"):
@@ -275,6 +293,14 @@ class ViewFiles:
         literals = (DUCKDB.literal(json.dumps(tree)) for tree in trees)
         listed = ", ".join(f"json_deserialize_sql({literal}::json)" for literal in literals)
         return list(map(str, self._engine.rows(f"select {listed}")[0]))
+
+
+def _untyped(what: str) -> UntypedRowsError:
+    return UntypedRowsError(
+        f"the SQL reads {what}, of which DuckDB takes the types from the rows, so that one cell "
+        "may change how all are read, or end every question: open the file or the database itself, "
+        "or make a table of it"
+    )
 
 
 def may_read_parquet(texts: Sequence[str], plan: Callable[[], str]) -> bool:
