@@ -22,6 +22,7 @@ from support.tables.column_questions import of_column, plain
 from support.tables.engine_tables import ENGINES
 from tacit.errors import UsageError
 from tacit.expressions.expression import col
+from tacit.tables.check_table import _codes as codes_in
 from tacit.tables.missing_codes import missing_codes
 from tacit.tables.open_source import open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
@@ -435,3 +436,13 @@ def test_a_time_with_codes_is_not_counted_over_time(tmp_path):
     )  # fmt: skip
     with pytest.raises(UsageError, match="codes for missing values are declared of 'day'"):
         session.count_over_time("day", start="2024-01-01", every="1d", periods=3, epsilon=1)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_values_that_may_be_codes_are_found_on_every_engine(request, engine):
+    """In one statement for many columns, whatever their number is."""
+    rows = [{f"c{i}": v for i in range(60)} | {"y": float(v)} for v in (31, -9, 40, -9, 35)]
+    types = {f"c{i}": "bigint" for i in range(60)} | {"y": "double"}
+    with ENGINES[engine](request)(rows, types) as source:
+        found = codes_in(source.schema, source.relation, source.engine)
+    assert found == {name: {"-9": 2} for name in types}
