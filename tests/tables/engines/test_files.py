@@ -316,6 +316,19 @@ def test_what_is_read_twice_or_in_part_is_refused(tmp_path: Path) -> None:
         open_source(folder)
 
 
+@pytest.mark.parametrize("end", ["~", ".bak", ".1", " (copy)", "-old.parquet", ".gz"])
+def test_a_copy_in_a_folder_is_refused(end: str, tmp_path: Path) -> None:
+    """Everybody counted twice."""
+    written(tmp_path, "a.parquet")
+    (tmp_path / f"a.parquet{end}").write_bytes((tmp_path / "a.parquet").read_bytes())
+    with pytest.raises(DataSourceError, match="as a copy has, whose rows would count twice"):
+        open_source(tmp_path)
+    (tmp_path / f"a.parquet{end}").unlink()
+    written(tmp_path, "ab.parquet")
+    (tmp_path / "~$a.parquet").write_bytes(b"lock")
+    assert rows_of(tmp_path) == 2
+
+
 def test_a_file_counts_once_whatever_patterns_of_a_list_name_it(tmp_path: Path) -> None:
     for name in ("a.csv", "ab.csv"):
         (tmp_path / name).write_text("id\n1\n")
@@ -599,6 +612,9 @@ def test_a_link_is_not_read_that_comes_after_a_question(tmp_path: Path, name: st
             IntegerQuery(source, OneRowEach()).run([Rows()])
 
 
+UNTYPED = "takes the types from the rows"
+
+
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_a_view_of_a_confined_database_reads_no_file(tmp_path: Path, kind: str) -> None:
     root = tmp_path / "data"
@@ -625,9 +641,9 @@ def test_a_view_of_a_confined_database_reads_no_file(tmp_path: Path, kind: str) 
         open_source(path, "plane")
     others = ("nested", "near", "content", "part") if kind == "parquet" else ()
     for table in ("direct", "by_macro", *others):
-        with pytest.raises(DataSourceError, match="outside of its database"):
+        with pytest.raises(DataSourceError, match=f"outside of its database|{UNTYPED}"):
             open_source(path, table)
-        if table in ("direct", "nested"):  # what is not confined reads them
+        if kind == "parquet" and table in ("direct", "nested"):  # what is not confined reads them
             open_source(root / "v.duckdb", table).close()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -446,7 +447,7 @@ def is_hidden(name: str) -> bool:
     [True, True, False, True, False, True]
     """
     return (
-        name.startswith(".")
+        name.startswith((".", "~$"))  # the latter while Excel has a workbook open
         or (name.startswith("_") and "=" not in name)
         or name.endswith("._COPYING_")
     )
@@ -653,6 +654,13 @@ def _in_folder(location: Path, check: Callable[[str], None]) -> tuple[list[str],
         if _PACKED.search(file) and is_packed(kind := kind_of(file)):
             raise DataSourceError(unread(file, kind))
     data = sorted(file for file in named if not is_text_name(file) and _is_data(file))
+    for file, longer in itertools.pairwise(data):  # sorted, so that some longer name comes next
+        known = has_data_name(file) or file.casefold().endswith(tuple(_NAMES))
+        if known and longer.startswith(file):
+            raise DataSourceError(
+                f"{longer} has the name of {Path(file).name} and more, as a copy has, whose rows "
+                "would count twice: move it away, or name the files that count with a glob"
+            )
     hint = "it holds no .csv or .parquet file"
     if any(map(is_text_name, named)):
         hint += "; name files of text with a glob, as in *.txt"

@@ -651,6 +651,7 @@ def test_a_registered_frame_is_given_as_a_relation(tmp_path):
         ("a.json", "select count(*) as x from read_json('a.json')"),
         ("a.json", "select content as x from read_text('a.json')"),
         ("a.csv", "select * from inner_view"),
+        ("a.csv", "select * from rows_of_a()"),
     ],
 )
 def test_sql_over_files_without_types_is_refused(file, sql, tmp_path, monkeypatch):
@@ -660,6 +661,7 @@ def test_sql_over_files_without_types_is_refused(file, sql, tmp_path, monkeypatc
     (tmp_path / "a.json").write_text('{"x": 1, "y": 1}\n')
     with duckdb.connect() as connection:
         connection.execute("create view inner_view as from 'a.csv'")
+        connection.execute("create macro rows_of_a() as table from read_csv('a.csv')")
         connection.execute(f"create view v as {sql}")
         with pytest.raises(DataSourceError, match="takes the types from the rows"):
             open_source(connection, "v")

@@ -67,6 +67,9 @@ _LAKE_READERS = (
 # Beginnings of the names of functions that read files without types; ends of names of such files.
 _ROW_READERS = ("read_csv", "read_json", "read_ndjson", "read_text", "read_xlsx", "st_read")
 _ROW_FILE = re.compile(r"\.(csv|tsv|json|jsonl|ndjson|xlsx)(\.(gz|zst))?(?:\?|$)", re.IGNORECASE)
+_ROW_READING = re.compile(
+    rf"\b({'|'.join(_ROW_READERS)})|{_ROW_FILE.pattern.partition('(?:')[0]}\b", re.IGNORECASE
+)
 _OTHERS = ("sqlite", "postgres", "mysql")  # kinds of databases, and beginnings of their functions
 # The mark of a relation of DuckDB before 2.0 over rows that were read, with text of any kind.
 _ROWS = "ColumnDataCollection - ["
@@ -173,7 +176,7 @@ class ViewFiles:
             self._check_database(catalog)
         if entry is None:
             if _ROW_FILE.search(name) and not any(placed):
-                raise _untyped(f"a file by its name, {name!r}")
+                raise _untyped("a file by its name")
             if any(placed) or not _PARQUET_FILE.search(name):
                 return False  # DuckDB reports what else it is
             self._put(node, self._source([name], ""), _stem(name))
@@ -251,6 +254,8 @@ class ViewFiles:
 
     def _check_macro(self, name: str) -> None:
         text = self._macros.get(name.casefold())
+        if text is not None and _ROW_READING.search(text):
+            raise _untyped(f"rows with the macro {name}()")
         if text is not None and (_SUBQUERY.search(text) or name.casefold() in _READERS):
             self.texts.append(text)
             raise OpaqueSqlError(f"calls the macro {name}()")
