@@ -191,6 +191,7 @@ HELD_BESIDE = {
     "mean_of_people",
     "choose_percentiles",
     "sum_cells",
+    "count_near_quantiles",
 }
 """Held by the same verification in
 tests/mechanisms/test_propose_test_release.py and test_smooth_noise.py, where

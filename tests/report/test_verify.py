@@ -58,10 +58,11 @@ def drop_chain(body):
     del body["chains"][1]
 
 
-def one_third_interval(body):
-    """Leave out the chain of one end of the median's interval."""
-    ends = [i for i, c in enumerate(body["chains"]) if c["steps"][-1]["step"] == "choose_quantile"]
-    del body["chains"][ends[-1]]
+def no_interval(body):
+    """Leave out the chain of the median and its interval."""
+    name = "count_near_quantiles"
+    (median,) = (i for i, c in enumerate(body["chains"]) if c["steps"][-1]["step"] == name)
+    del body["chains"][median]
     relabel_loss(body)
 
 
@@ -104,7 +105,7 @@ DERIVED = {
     "neighbours": lambda b: b["protects"].update(neighbours="bounded"),
     "a chain removed": drop_chain,
     "all chains removed": lambda b: b.update(chains=[]),
-    "an end of an interval removed": one_third_interval,
+    "the chain of a median removed": no_interval,
     "noise removed": lambda b: b["chains"][0]["steps"].pop(),
     "filter removed": lambda b: [c["steps"].pop(0) for c in b["chains"]],
     "groups of the chains": lambda b: set_all(steps(b, "moments"), by=[]),

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,7 @@ from tacit.noise.exponential import ExponentialChoice, choices_within
 Histogram: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 
 _FAR = 1 << 61
+_MANY = 1 << 62  # lists of ends: more of them are counted in Python integers
 _DEFAULT_CELLS = 1 << 12
 _MAX_COUNTED_CELLS = 1 << 20
 
@@ -348,6 +349,109 @@ def choose_cells(
 def choose_cell(histogram: Histogram, cells: int, q: Fraction, target: int, rate: Fraction) -> int:
     """Draw a candidate with probability proportional to ``exp(-rate cost)``, exactly."""
     return choose_cells([histogram], cells, q, target, rate)[0]
+
+
+# **Together.**  Several ends, each a candidate for a quantile ``a_j / b_j`` and a target, are drawn
+# by one exponential mechanism: it chooses among all lists of one candidate each, and the cost of a
+# list is the largest of theirs.  The costs of an end are ``cost_j / b_j`` rows, and with D a
+# multiple of every b_j the whole numbers ``cost_j D / b_j``.
+#
+# *Map.*  One row that comes or goes moves each of these by at most ``D max(q_j, 1 - q_j)``, hence
+# their largest by at most ``D w`` with w the largest of all ``max(q_j, 1 - q_j)``.
+#
+# *Draw.*  Let ``N_j(x)`` be how many candidates of end j cost x or less.  Lists of cost x or less
+# are ``prod N_j(x)``, a whole number; so there are as many of each cost as the product rises there.
+# The cost is drawn with these weights.  Lists of the cost x are then numbered through, by the first
+# end j that costs x: those before it have a candidate below x, those after it one of x or less.
+
+
+class _Costs(NamedTuple):
+    """The candidates of an end in the order of their costs, by runs."""
+
+    starts: NDArray[np.int64]
+    costs: NDArray[np.int64]
+    upto: NDArray[np.int64]  # how many candidates there are in all runs before, and then in all
+
+    def within(self, levels: NDArray[np.int64], side: Literal["left", "right"]) -> NDArray[Any]:
+        """Return how many candidates cost less than each level, or no more than it."""
+        return self.upto[np.searchsorted(self.costs, levels, side)]
+
+    def cell(self, index: int) -> int:
+        """Return a candidate by its place in the order."""
+        run = int(np.searchsorted(self.upto, index, "right")) - 1
+        return int(self.starts[run]) + index - int(self.upto[run])
+
+
+def choose_together(
+    histograms: Sequence[Histogram],
+    cells: int,
+    ends: Sequence[tuple[Fraction, int]],
+    rate: Fraction,
+) -> list[list[int]]:
+    """Draw for each histogram a candidate for each quantile and target, in one choice.
+
+    A list has a probability proportional to ``exp(-rate cost)``, exactly, where the cost is the
+    largest of its candidates', in parts ``1 / D`` of a row: D is the least common denominator.
+
+    >>> rows = (np.array([2, 5]), np.array([400, 800]))
+    >>> choose_together([rows], 6, [(Fraction(1, 4), 0), (Fraction(1, 2), 0)], Fraction(1))
+    [[2, 5]]
+    """
+    if not histograms:
+        return []
+    tallies = histograms if isinstance(histograms, BinCounts) else BinCounts(histograms)
+    common = math.lcm(*(q.denominator for q, _ in ends))
+    sorted_ends: list[list[_Costs]] = [[] for _ in histograms]
+    for q, target in ends:
+        times = common // q.denominator
+        starts, lengths, cost, firsts = _costs(tallies.runs(cells, q), target)
+        cost = np.minimum(cost, _FAR // times) * times  # at a public ceiling, as in :func:`_costs`
+        for group, (a, b) in enumerate(pairwise([*firsts.tolist(), len(cost)])):
+            order = np.argsort(cost[a:b], kind="stable")
+            upto = np.concatenate(([0], lengths[a:b][order].cumsum()))
+            sorted_ends[group].append(_Costs(starts[a:b][order], cost[a:b][order], upto))
+    levels, weights = zip(*(_levels(group) for group in sorted_ends), strict=True)
+    firsts = np.cumsum([0, *map(len, levels[:-1])])
+    drawn = choices_within(firsts, np.concatenate(levels), rate, np.concatenate(weights))
+    every = np.concatenate(levels)
+    return [
+        _list_of(group, every[index], uniform_integer(int(weight[index - first])))
+        for group, weight, first, index in zip(
+            sorted_ends, weights, firsts.tolist(), drawn, strict=True
+        )
+    ]
+
+
+def _levels(ends: Sequence[_Costs]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return the costs that lists have, and how many lists have each."""
+    levels = np.unique(np.concatenate([end.costs for end in ends]))
+    wide = object if math.prod(int(end.upto[-1]) for end in ends) >= _MANY else np.int64
+    upto = np.ones(len(levels), dtype=wide)
+    for end in ends:
+        upto = upto * end.within(levels, "right").astype(wide)
+    lists = upto - np.append(np.zeros(1, dtype=wide), upto[:-1])
+    return levels[lists > 0], lists[lists > 0]
+
+
+def _list_of(ends: Sequence[_Costs], level: int, number: int) -> list[int]:
+    """Return the list of a cost that has a number."""
+    at = np.array([level])
+    below, upto = ([int(end.within(at, side)[0]) for end in ends] for side in ("left", "right"))
+    first = 0
+    while True:
+        ranges = [
+            (0, below[j]) if j < first else (below[j], upto[j]) if j == first else (0, upto[j])
+            for j in range(len(ends))
+        ]
+        many = math.prod(b - a for a, b in ranges)
+        if number < many:
+            break
+        number, first = number - many, first + 1
+    cells = []
+    for end, (a, b) in zip(ends, ranges, strict=True):
+        number, place = divmod(number, b - a)
+        cells.append(end.cell(a + place))
+    return cells
 
 
 def error_in_cost(cells: int, scale: Fraction, beta: float) -> int:

@@ -194,7 +194,7 @@ def choices_within(
     groups: NDArray[np.intp],
     costs: NDArray[np.int64],
     factor: Fraction,
-    weights: NDArray[np.int64],
+    weights: NDArray[Any],
 ) -> Iterator[int]:
     """Draw a candidate within each of several groups, all of which are prepared at once.
 
@@ -204,6 +204,8 @@ def choices_within(
     """
     # Yields: the position of the one that is drawn, group by group, as :class:`ExponentialChoice`
     # draws it.
+    #
+    # weights: whole numbers from 1 to 2**900; Python integers where they leave 64 bits.
     ends = [*groups.tolist(), len(costs)]
     lengths = np.diff(ends)
     minimum = np.minimum.reduceat(costs, groups)
@@ -229,13 +231,13 @@ def choices_within(
 
 
 def _estimate(
-    above: NDArray[np.integer[Any]], factor: Fraction, weights: NDArray[np.int64]
+    above: NDArray[np.integer[Any]], factor: Fraction, weights: NDArray[Any]
 ) -> NDArray[np.float64]:
     """Return the weights ``w exp(-g)`` of costs above the least, in doubles."""
     with np.errstate(over="ignore"):
         exponents = np.minimum(above * float_down(factor), LARGEST_EXPONENT)
     shares: NDArray[np.float64] = np.exp(-exponents)
-    return weights * shares
+    return np.asarray(weights.astype(np.float64) * shares)
 
 
 @overload

@@ -20,7 +20,8 @@ from tacit.tables.joint_plans.comparison import compared, plan_figure
 from tacit.tables.joint_plans.session_plans import worst_weights
 from tacit.tables.plan.plan import Plan
 from tacit.tables.question import question_parts
-from tacit.tables.statistics.counted_quantiles import chosen, counted
+from tacit.tables.statistics.counted_quantiles import chosen
+from tacit.tables.statistics.near_quantiles import other_parts
 from tacit.tables.statistics.part import LEVEL, Noise
 from tacit.tables.statistics.percentiles import PercentilesPart
 from tacit.tables.statistics.quantiles import QuantilePart
@@ -308,11 +309,15 @@ def test_they_are_together_where_the_widest_interval_is_shorter(kind, upper, sev
     each = Noise(kind, loss / several, 1)
     by = Noise("laplace", Fraction(1), 1)
     singles: list[Any] = [
-        chosen([QuantilePart("age", grid, "percentile", q), *counted("age", grid, [q], "q")], by)
+        chosen(
+            [QuantilePart("age", grid, "percentile", q), *other_parts("age", grid, [q], by, "q")],
+            by,
+        )
         for q in exact
     ]
     ends = [part.interval(each, LEVEL) for part in singles]
-    several_parts = PercentilesPart("age", grid, tuple(exact)), *counted("age", grid, exact, "q")
+    together_by = other_parts("age", grid, exact, by, "q")
+    several_parts = PercentilesPart("age", grid, tuple(exact)), *together_by
     best: Any = chosen(several_parts, by)
     one = best.interval(Noise(kind, loss, 1), LEVEL)
     # every split of the loss in hundredths, and none has a smaller total than is claimed

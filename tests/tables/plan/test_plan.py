@@ -48,7 +48,7 @@ def built(monkeypatch):
 def test_with_public_keys(built):
     session = tc.Session(PEOPLE, unit=tc.one_row_each, budget=tc.epsilon(1))
     asked = session.group_by("site", keys=["a", "b"]).agg(
-        n=tc.count(), age=tc.median("age", 0, 999)
+        n=tc.count(), age=tc.median("age", 0, 999), low=tc.min("age", 0, 999)
     )
     asked.release(epsilon=1)
     assert len(built) == len(set(built)) > 2

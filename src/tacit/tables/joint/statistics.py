@@ -30,7 +30,7 @@ from tacit.tables.statistics.base import (
     statistic_named,
     statistics,
 )
-from tacit.tables.statistics.counted_quantiles import CountedQuantilesPart
+from tacit.tables.statistics.counted_quantiles import CountingPart
 from tacit.tables.statistics.histogram import Binned, histogram
 from tacit.tables.statistics.moments import MeanOfColumn, Moment, MomentsPart, SumPart
 from tacit.tables.statistics.part import Columns, Noise, Part
@@ -344,7 +344,7 @@ class CumulativeDistribution(_SumsOfBins):
 
 
 # Parts whose answers are values of the column, chosen by their rank.
-_CHOSEN = (QuantilePart, PercentilesPart, CountedQuantilesPart)
+_CHOSEN = (QuantilePart, PercentilesPart, CountingPart)
 # The kinds that are answered by groups in a plan.
 GROUPED = tuple(
     known.kind
@@ -369,7 +369,7 @@ class GroupedPart(Part):
     """A part that answers by groups, in the cells of some axes."""
 
     # the part whose groups are the cells
-    inner: MomentsPart | SumPart | QuantilePart | PercentilesPart | CountedQuantilesPart
+    inner: MomentsPart | SumPart | QuantilePart | PercentilesPart | CountingPart
     axes: tuple[Axis, ...]  # the columns of the groups
 
     @property

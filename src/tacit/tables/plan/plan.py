@@ -427,7 +427,7 @@ class Plan:
     def _setting(self) -> Setting:
         unit = self.query.unit
         groups = unit.groups if self.query.by else 1
-        choosing = Noise("laplace", Fraction(1), unit.rows, unit.one)
+        choosing = Noise("laplace", Fraction(1), unit.rows, unit.one, rules=self.rules)
         first = self.rules == FIRST_RULES
         return Setting(self._grid, groups, self._counted, None if first else choosing)
 

@@ -236,10 +236,10 @@ class Charge(Generic[P]):
         cost = plan.cost.cost_in(remaining.kind)
         if entry is not None and entry.cost.parts and isinstance(plan, Plan):
             # A version of other mechanisms may have charged it: what was paid for is drawn.
-            first = replace(plan, rules=FIRST_RULES)
-            earlier = first.cost.cost_in(remaining.kind)
-            if cost.parts != entry.cost.parts == earlier.parts:
-                return first
+            for rules in range(plan.rules - 1, 0, -1) if cost.parts != entry.cost.parts else ():
+                earlier = replace(plan, rules=rules)
+                if earlier.cost.cost_in(remaining.kind).parts == entry.cost.parts:
+                    return earlier
         if entry is None and not ledger.chain.affords(cost):
             raise BudgetError(
                 f"this release costs {cost!r}, and {remaining!r} is left of {ledger.total!r}; "

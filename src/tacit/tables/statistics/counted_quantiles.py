@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -111,7 +113,7 @@ class CountedCells(TableStep):
 # norm.
 
 
-def _strategy_of(step: Mapping[str, Any]) -> Strategy:
+def strategy_of(step: Mapping[str, Any]) -> Strategy:
     """Return the strategy of a step, with the sensitivity of the norm of its noise."""
     return decoded(step["sums"], "L1" if step["measure"] == PureDP.__name__ else "L2")
 
@@ -136,7 +138,7 @@ class SumCells(Step):
     @cached_property
     def strategy(self) -> Strategy:
         """The strategy, with the sensitivity of the norm of the noise."""
-        return _strategy_of({"sums": self.sums, "measure": self.measure})
+        return strategy_of({"sums": self.sums, "measure": self.measure})
 
     def build(self, space: Space) -> Measurement:
         """Return the noisy sums of the counts of cells."""
@@ -155,16 +157,23 @@ class SumCells(Step):
             tables = np.zeros((cells, len(histograms)), dtype=object)
             for group, (at, count) in enumerate(histograms):
                 tables[np.asarray(at, dtype=np.int64), group] = np.asarray(count, dtype=object)
-            exact = strategy.combined(tables).T.ravel().tolist()
-            draw = discrete_laplace if pure else discrete_gaussian
-            return [
-                int(a) + b for a, b in zip(exact, draw(scale, len(exact)).tolist(), strict=True)
-            ]
+            return list(chain.from_iterable(noisy_sums(strategy, scale, pure, tables)))
 
         def loss(d: Fraction) -> Fraction:
             return d * moved if pure else (d * moved) ** 2 / 2
 
         return Measurement(space, measure, noisy, loss, step=self)
+
+
+def noisy_sums(strategy: Strategy, scale: Fraction, pure: bool, tables: Any) -> list[list[int]]:
+    """Return the sums of each column of counts, with Laplace (pure) or Gaussian noise."""
+    exact = strategy.combined(tables).T
+    draw = discrete_laplace if pure else discrete_gaussian
+    noise = draw(scale, exact.size).reshape(exact.shape).tolist()
+    return [
+        [int(a) + b for a, b in zip(*each, strict=True)]
+        for each in zip(exact.tolist(), noise, strict=True)
+    ]
 
 
 # Quantiles from the sums.
@@ -188,7 +197,7 @@ MAX_CELLS = 128  # beyond that many possible values a strategy takes long to fin
 
 
 @lru_cache(maxsize=256)
-def _reaches(
+def reaches(
     strategy: Strategy, q: float, distribution: GridNoise, level: float
 ) -> tuple[Array, Array]:
     """Return t for the rows before each cell and up to each, less q of all; and the last index."""
@@ -199,8 +208,8 @@ def _reaches(
 
 
 @dataclass(frozen=True)
-class CountedQuantilesPart(Part):
-    """Quantiles of a column from noisy counts of its possible values; see the module."""
+class CountingPart(Part):
+    """Quantiles of a column from noisy counts of cells, or of groups of them; see the module."""
 
     column: str
     grid: Grid
@@ -214,6 +223,148 @@ class CountedQuantilesPart(Part):
     def title(self) -> str:
         """Describe the part."""
         return f"{self.kinds[0].replace('_', ' ')} of {self.column}"
+
+    @property
+    @abstractmethod
+    def mechanism(self) -> str:
+        """Describe in words what answers."""
+
+    @abstractmethod
+    def strategy(self, norm: str) -> Strategy:
+        """Return what is added up for noise of a norm."""
+
+    def counting(self, noise: Noise) -> Noise:
+        """Return what the noise of the sums may use."""
+        return noise
+
+    def limits(self, chosen: Array, index: int) -> tuple[Any, Any]:
+        """Return the cells that the value of a quantile is between."""
+        return 0, self.grid.cells
+
+    @abstractmethod
+    def borders(self, chosen: Array) -> tuple[Array, Array]:
+        """Return the first and the last cell of what is counted, from the cells released before."""
+
+    @property
+    def chosen_cells(self) -> int:
+        """How many cells are released of a group before the sums: some for each quantile."""
+        return 0
+
+    @abstractmethod
+    def last(self, strategy: Strategy, noise: Noise) -> Step:
+        """Return the step that releases the sums."""
+
+    def distribution(self, strategy: Strategy, noise: Noise) -> GridNoise:
+        """Return the noise of the sums, in *rows*."""
+        return noise.distribution(noise.rows * strategy.sensitivity, Fraction(1, noise.one))
+
+    def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
+        """Return the chain: the counts of cells, and noisy sums of them."""
+        strategy = self.strategy(noise.norm)
+        width = self.chosen_cells + strategy.combinations
+        counted = CountedCells(
+            column=self.column,
+            lower=str(self.grid.value(0)),
+            upper=str(self.grid.value(self.grid.cells)),
+            cells=self.grid.cells,
+            size=size * width,
+            width=width,
+            one=noise.one,
+            by=by,
+        )
+        return [(counted, self.last(strategy, noise))]
+
+    def request(self, step: Step, columns: Columns) -> Request:
+        """Ask for the values that occur, on the grid, and how many of each."""
+        return Cells(columns.value(self.column), self.grid)
+
+    def vector(self, step: Step, exact: Any) -> Any:
+        """Return the counted values as they are."""
+        return exact
+
+    def level_of_each(self, level: float) -> float:
+        """Return the level of each quantile, of several that make one number together."""
+        together = len(self.shares) if self._difference else 1
+        return 1 - (1 - level) / together
+
+    @property
+    def _difference(self) -> bool:
+        return "interquartile_range" in self.kinds
+
+    def estimates(
+        self, released: Sequence[Any], noise: Noise, level: float = LEVEL
+    ) -> dict[str, Estimate]:
+        """Return the quantiles, or the difference of two; without standard errors."""
+        strategy = self.strategy(noise.norm)
+        width = self.chosen_cells + strategy.combinations
+        noisy = np.array(released[0], dtype=np.float64).reshape(-1, width)
+        chosen, noisy = noisy[:, : self.chosen_cells], noisy[:, self.chosen_cells :]
+        no_groups = np.zeros((strategy.cells, 0))
+        counts = strategy.estimated(noisy.T / noise.one) if len(noisy) else no_groups
+        upto = np.cumsum(counts, axis=0).T
+        before = np.pad(upto, ((0, 0), (1, 0)))[:, :-1]
+        starts, stops = self.borders(chosen)
+        distribution = self.distribution(strategy, self.counting(noise))
+        cells = []
+        for index, q in enumerate(map(float, self.shares)):
+            wanted = q * upto[:, -1:]
+            below, above = reaches(strategy, q, distribution, self.level_of_each(level))
+            low = np.logical_and.accumulate(before - wanted + below <= -1, axis=1).sum(axis=1) - 1
+            over = (upto - wanted - above >= 1)[:, ::-1]
+            high = strategy.cells - np.logical_and.accumulate(over, axis=1).sum(axis=1)
+            place = (upto < np.maximum(wanted, 0.0)).sum(axis=1)
+            at = np.minimum(np.stack((place, np.maximum(low, 0), high), axis=1), strategy.cells - 1)
+            here = [np.take_along_axis(each, at[:, :1], axis=1)[:, 0] for each in (before, upto)]
+            share = (wanted[:, 0] - here[0]) / np.maximum(here[1] - here[0], 1e-300)
+            (start, lower, _), (stop, _, upper) = (
+                np.take_along_axis(each, at, axis=1).T for each in (starts, stops)
+            )
+            point = start + np.clip(share, 0.0, 1.0) * np.maximum(stop - start, 0.0)
+            point = np.clip(np.floor(point + 0.5), *self.limits(chosen, index))
+            cells.append(np.clip(np.stack((point, lower, upper)), 0, self.grid.cells))
+        first, step = float(self.grid.value(0)), float(self.grid.step)
+        value, lower, upper = first + step * np.stack(cells, axis=-1)
+        value = np.maximum.accumulate(value, axis=1)
+        if self._difference:
+            value, lower, upper = (
+                np.maximum(a[:, 1] - b[:, 0], 0.0)
+                for a, b in ((value, value), (lower, upper), (upper, lower))
+            )
+        elif "percentiles" not in self.kinds:
+            value, lower, upper = (each[:, 0] for each in (value, lower, upper))
+        unknown = np.full_like(value, np.nan)
+        return dict.fromkeys(self.kinds, Estimate(value, unknown, lower, upper))
+
+    def at_level(self, released: Sequence[Any], noise: Noise, level: float) -> dict[str, Estimate]:
+        """Return the answers with intervals of another level."""
+        return self.estimates(released, noise, level)
+
+    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
+        """Return the error in *rows*: how far off in rank the answer is, at the level."""
+        return self.half_width(kind, noise, rows, LEVEL)
+
+    def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float:
+        """Return how far off in rank each quantile is at most, at a level, in *rows*."""
+        return self.farthest(noise, level) + self.beside(noise)
+
+    @abstractmethod
+    def farthest(self, noise: Noise, level: float) -> float:
+        """Return the largest t at the cells where quantiles are expected, in *rows*."""
+
+    def beside(self, noise: Noise) -> float:
+        """Return how much farther an end is than the noise takes it, in *rows*."""
+        return 1.0
+
+    def interval(self, noise: Noise, level: float) -> float:
+        """Return how far in rank an end of the interval is expected to reach, in *rows*."""
+        # The end is where the noise passes t, which has about the same quantile on one side.
+        passed = self.farthest(noise, LEVEL) + self.farthest(noise, 2 * level - 1)
+        return passed + self.beside(noise)
+
+
+@dataclass(frozen=True)
+class CountedQuantilesPart(CountingPart):
+    """Quantiles of a column from noisy counts of all its possible values."""
 
     @property
     def cells(self) -> int:
@@ -235,107 +386,33 @@ class CountedQuantilesPart(Part):
         for step in steps:
             if step["step"] != SumCells.name:
                 continue
-            stated = _strategy_of(step)
+            stated = strategy_of(step)
             if stated.cells == self.cells:
                 stated.require_all_cells()
                 self._strategies[stated.norm] = stated
 
-    def _distribution(self, noise: Noise) -> GridNoise:
-        moved = noise.rows * self.strategy(noise.norm).sensitivity
-        return noise.distribution(moved, Fraction(1, noise.one))
-
-    def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
-        """Return the chain: the counts of cells, and noisy sums of them."""
-        strategy = self.strategy(noise.norm)
-        counted = CountedCells(
-            column=self.column,
-            lower=str(self.grid.value(0)),
-            upper=str(self.grid.value(self.grid.cells)),
-            cells=self.grid.cells,
-            size=size * strategy.combinations,
-            width=strategy.combinations,
-            one=noise.one,
-            by=by,
-        )
+    def last(self, strategy: Strategy, noise: Noise) -> Step:
+        """Return the noisy sums."""
         scale = noise.scale(noise.rows * noise.one * strategy.sensitivity)
         measure = "PureDP" if noise.kind == "laplace" else "ZeroConcentratedDP"
-        return [(counted, SumCells(strategy.form, scale, measure))]
+        return SumCells(strategy.form, scale, measure)
 
-    def request(self, step: Step, columns: Columns) -> Request:
-        """Ask for the values that occur, on the grid, and how many of each."""
-        return Cells(columns.value(self.column), self.grid)
+    def borders(self, chosen: Array) -> tuple[Array, Array]:
+        """Return each cell as its own first and last."""
+        every = np.broadcast_to(np.arange(float(self.cells)), (len(chosen), self.cells))
+        return every, every
 
-    def vector(self, step: Step, exact: Any) -> Any:
-        """Return the counted values as they are."""
-        return exact
-
-    def _level(self, level: float) -> float:
-        """Return the level of each quantile, of several that make one number together."""
-        together = len(self.shares) if self._difference else 1
-        return 1 - (1 - level) / together
-
-    @property
-    def _difference(self) -> bool:
-        return "interquartile_range" in self.kinds
-
-    def estimates(
-        self, released: Sequence[Any], noise: Noise, level: float = LEVEL
-    ) -> dict[str, Estimate]:
-        """Return the quantiles, or the difference of two; without standard errors."""
-        strategy = self.strategy(noise.norm)
-        noisy = np.array(released[0], dtype=np.float64).reshape(-1, strategy.combinations)
-        no_groups = np.zeros((self.cells, 0))
-        cells = strategy.estimated(noisy.T / noise.one) if len(noisy) else no_groups
-        upto = np.cumsum(cells, axis=0).T
-        before = np.pad(upto, ((0, 0), (1, 0)))[:, :-1]
-        first, step = float(self.grid.value(0)), float(self.grid.step)
-        numbers = []
-        for q in map(float, self.shares):
-            wanted = q * upto[:, -1:]
-            below, above = _reaches(strategy, q, self._distribution(noise), self._level(level))
-            low = np.logical_and.accumulate(before - wanted + below <= -1, axis=1).sum(axis=1) - 1
-            over = (upto - wanted - above >= 1)[:, ::-1]
-            high = self.cells - np.logical_and.accumulate(over, axis=1).sum(axis=1)
-            point = (upto < np.maximum(wanted, 0.0)).sum(axis=1)
-            ends = (point, np.maximum(low, 0), high)
-            numbers.append(first + step * np.minimum(np.stack(ends), self.grid.cells))
-        value, lower, upper = np.stack(numbers, axis=-1)
-        if self._difference:
-            value, lower, upper = (
-                np.maximum(a[:, 1] - b[:, 0], 0.0)
-                for a, b in ((value, value), (lower, upper), (upper, lower))
-            )
-        elif "percentiles" not in self.kinds:
-            value, lower, upper = (each[:, 0] for each in (value, lower, upper))
-        unknown = np.full_like(value, np.nan)
-        return dict.fromkeys(self.kinds, Estimate(value, unknown, lower, upper))
-
-    def at_level(self, released: Sequence[Any], noise: Noise, level: float) -> dict[str, Estimate]:
-        """Return the answers with intervals of another level."""
-        return self.estimates(released, noise, level)
-
-    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
-        """Return the error in *rows*: how far off in rank the answer is, at the level."""
-        return self.half_width(kind, noise, rows, LEVEL)
-
-    def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float:
-        """Return how far off in rank each quantile is at most, at a level, in *rows*."""
-        return self._reach(noise, level) + 1
-
-    def _reach(self, noise: Noise, level: float) -> float:
+    def farthest(self, noise: Noise, level: float) -> float:
         """Return t at the cells where the quantiles of evenly spread rows are, the largest."""
-        strategy, distribution = self.strategy(noise.norm), self._distribution(noise)
+        strategy = self.strategy(noise.norm)
+        distribution = self.distribution(strategy, noise)
         places = [(q, math.floor(q * self.cells)) for q in map(float, self.shares)]
+        level = self.level_of_each(level)
         each = [
-            _reaches(strategy, q, distribution, self._level(level))[0][min(at, self.grid.cells)]
+            reaches(strategy, q, distribution, level)[0][min(at, self.grid.cells)]
             for q, at in places
         ]
         return float(max(each))
-
-    def interval(self, noise: Noise, level: float) -> float:
-        """Return how far in rank an end of the interval is expected to reach, in *rows*."""
-        # The end is where the noise passes t, which has about the same quantile on one side.
-        return self._reach(noise, LEVEL) + self._reach(noise, 2 * level - 1) + 1
 
     @property
     def mechanism(self) -> str:
@@ -344,7 +421,7 @@ class CountedQuantilesPart(Part):
 
 
 def _sums_words(step: Mapping[str, Any]) -> str:
-    many = _strategy_of(step).combinations
+    many = strategy_of(step).combinations
     return f"Add up these counts in {many} ways, and add random noise to each sum"
 
 
@@ -378,7 +455,7 @@ def chosen(parts: Sequence[Any], noise: Noise | None) -> Part:
         return first
     others = f"the exponential mechanism would reach {show(round(reaches[0]))}"
     text = f"at epsilon 1 its interval is expected to reach {show(round(reaches[best]))} rows"
-    answering: CountedQuantilesPart = parts[best]
+    answering: CountingPart = parts[best]
     return replace(answering, chosen_because=f"{answering.mechanism}: {text}, {others}")
 
 

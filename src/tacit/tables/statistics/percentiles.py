@@ -41,7 +41,8 @@ from tacit.tables.statistics.base import (
     only_global,
     register_statistic,
 )
-from tacit.tables.statistics.counted_quantiles import CellTables, CountedCells, chosen, counted
+from tacit.tables.statistics.counted_quantiles import CellTables, CountedCells, chosen
+from tacit.tables.statistics.near_quantiles import other_parts
 from tacit.tables.statistics.part import LEVEL, Columns, Noise, Part
 from tacit.tables.statistics.quantile_choice import cost_sensitivity
 
@@ -603,5 +604,5 @@ class Percentiles(TableStatistic):
     def part(self, setting: Setting, before: Part | None) -> Part:
         shares = tuple(q / 100 for q in self.percentages)
         column, grid = self.require_column(), setting.grid(self, self.bits)
-        first = PercentilesPart(column, grid, shares)
-        return chosen([first, *counted(column, grid, shares, self.kind)], setting.choosing)
+        first, choosing = PercentilesPart(column, grid, shares), setting.choosing
+        return chosen([first, *other_parts(column, grid, shares, choosing, self.kind)], choosing)

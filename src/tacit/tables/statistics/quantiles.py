@@ -29,8 +29,9 @@ from tacit.tables.statistics.base import (
     register_statistic,
     with_method,
 )
-from tacit.tables.statistics.counted_quantiles import chosen, counted
+from tacit.tables.statistics.counted_quantiles import chosen
 from tacit.tables.statistics.method import MethodName, Options
+from tacit.tables.statistics.near_quantiles import other_parts
 from tacit.tables.statistics.part import LEVEL, Noise, Part
 from tacit.tables.statistics.quantile_choice import ChoicePart, ChooseQuantile, error_of_choice
 
@@ -363,7 +364,8 @@ class QuantileOfColumn(TableStatistic):
         grid, q = setting.grid(self, self.bits), as_fraction(self.q or 0) / 100
         column, choosing = self.require_column(), setting.choosing
         first = QuantilePart(column, grid, self.kind, q)
-        return chosen([first, *counted(column, grid, [first.share], *_KINDS[:2])], choosing)
+        others = other_parts(column, grid, [first.share], choosing, *_KINDS[:2])
+        return chosen([first, *others], choosing)
 
     @property
     def _resolved(self) -> Fraction:
@@ -545,5 +547,7 @@ class InterquartileRangeOfColumn(TableStatistic):
 
     def part(self, setting: Setting, before: Part | None) -> Part:
         column, grid = self.require_column(), setting.grid(self, self.bits)
-        first = InterquartileRangePart(column, grid)
-        return chosen([first, *counted(column, grid, _QUARTILES, self.kind)], setting.choosing)
+        first, choosing = InterquartileRangePart(column, grid), setting.choosing
+        return chosen(
+            [first, *other_parts(column, grid, _QUARTILES, choosing, self.kind)], choosing
+        )
