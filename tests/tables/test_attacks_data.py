@@ -45,6 +45,7 @@ from tacit.tables.plan.plan import Plan
 from tacit.tables.question import charge_of
 from tacit.tables.release.release import PlanRunner
 from tacit.tables.session import ledger_beside
+from tacit.tables.statistics.counted_quantiles import SumOfCountChanges
 
 SECRET = 48_151_623
 NAME = "Zebulon Quartermaine"
@@ -160,6 +161,8 @@ def distance(step, u, v):
                 costs.append(np.repeat(cost, lengths))
             worst += int(np.abs(costs[0] - costs[1]).max())
         return worst
+    if step.name == "counted_cells":
+        return SumOfCountChanges().distance(u, v)
     grid = unit_of(step)
     gaps = [abs(a - b) for a, b in zip(plain(u), plain(v), strict=True)]
     return sum(gaps) * grid
