@@ -448,7 +448,7 @@ class GroupedPart(Part):
     @property
     def choice(self) -> str:
         """Describe in words which mechanism answers, where it was chosen."""
-        return str(getattr(self.inner, "chosen_because", ""))
+        return self.inner.chosen_because
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the error in a group of this many rows."""

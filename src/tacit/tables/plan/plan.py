@@ -477,7 +477,7 @@ class Plan:
         """Describe the method that answers, and why; nothing if none was requested."""
         record = self.record(aggregate)
         if record is None:
-            return str(getattr(self.parts[self.parts_of(aggregate)[0]], "chosen_because", ""))
+            return self.parts[self.parts_of(aggregate)[0]].chosen_because
         if record["asked"] == "auto":
             return str(self.choice(aggregate))
         options = {k: v for k, v in record.items() if k not in ("asked", "used")}

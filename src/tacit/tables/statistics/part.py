@@ -106,6 +106,11 @@ class Part(ABC):
     def title(self) -> str:
         """A short description of the part, for messages."""
 
+    @property
+    def chosen_because(self) -> str:
+        """Why this part answers, in words, where there are others that could."""
+        return ""
+
     def settled(self) -> Part:
         """Return the part to use once all statistics that it answers are known."""
         return self
