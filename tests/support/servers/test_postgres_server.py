@@ -1,5 +1,6 @@
 """The PostgreSQL of the tests goes when they end, and what was left out is told."""
 
+import os
 import signal
 import socket
 import subprocess
@@ -99,6 +100,7 @@ def test_the_run_says_at_its_end_what_was_left_out(tmp_path, workers):
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-o", f"pythonpath={TESTS}", *workers, "."],
         cwd=tmp_path,
+        env={**os.environ, "PYTEST_ADDOPTS": ""},
         capture_output=True,
         text=True,
         timeout=100,
