@@ -39,12 +39,12 @@ from tacit.tables.engines.duckdb.engine import DuckEngine, IdleInstances, Shared
 from tacit.tables.engines.duckdb.engine import idle as all_idle
 from tacit.tables.engines.duckdb.parquet import (
     check_remote,
-    extract_columns,
     parquet_view,
     public_part,
     reads_marked_text,
     together,
 )
+from tacit.tables.engines.duckdb.parquet_columns import extract_columns
 from tacit.tables.open_source import Source, open_source
 from tacit.tables.open_source import open_source as instance_open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
