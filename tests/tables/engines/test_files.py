@@ -28,6 +28,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tacit as tc
+from tacit.cli import run
 from tacit.errors import DataSourceError, UsageError
 from tacit.tables.engines.base import (
     InPlaceEngine,
@@ -467,7 +468,10 @@ def test_a_database_is_opened_by_any_path_to_it(database: Path, place: str) -> N
     with pytest.raises(UsageError, match="is a database: name the table"):
         open_source(place)
     with tc.Session(place, tc.one_row_each, tc.epsilon(9), table="t") as session:
-        assert session.agg(n=tc.count()).release(epsilon=9).value("n") is not None
+        assert session.agg(n=tc.count()).release(epsilon=4).value("n") is not None
+    asked = [place, "--table", "t"]
+    assert run(["init", *asked]) == 0
+    assert run(["release", *asked, "--one-row-each", "--count", "--epsilon", "5"]) == 0
 
 
 def test_two_tables_of_one_database_by_two_paths_are_joined(database: Path) -> None:

@@ -99,7 +99,9 @@ def test_only_curators_come_to_it_and_each_for_their_own(client: Client) -> None
     assert "curator" in page.text
     assert 'class="column"' not in page.text
     assert part.post("/declare", **FORM, action="declare").status_code == 403
-    assert part.get("/datasets/visits/declaration").status_code == 409
+    page = part.get("/datasets/visits/declaration")
+    assert page.status_code == 409
+    assert '<a href="/datasets">' in page.text  # the menu
 
 
 def write_more(client: Client) -> None:
