@@ -14,9 +14,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from tacit.errors import DataSourceError, UsageError, did_you_mean
+from tacit.errors import DataSourceError, TacitError, UsageError, did_you_mean
+
+_Read = TypeVar("_Read")
 
 # The kind of a file: by its name, else by its first bytes.
 #
@@ -249,6 +251,22 @@ def misnamed(path: str) -> str:
 def unread(path: str, kind: str) -> str:
     """Return the message for a file of a kind that is not read."""
     return f"{path} is {_description(kind, path)}"
+
+
+def without_details(path: str, read: Callable[[], _Read]) -> _Read:
+    """Return what is read of a file; else raise an error that holds nothing of another one."""
+    failure = ""
+    try:
+        return read()
+    except (TacitError, MemoryError, ImportError):
+        raise
+    except Exception as error:
+        failure = type(error).__name__
+    # Raised here, where it has no context: what the other error quotes may be data.
+    raise DataSourceError(
+        f"{path} cannot be read ({failure}): it is damaged, cut short, encrypted or not what its "
+        "name says (details are withheld: they may quote the data)"
+    )
 
 
 def _description(kind: str, path: str) -> str:

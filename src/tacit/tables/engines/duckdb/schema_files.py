@@ -16,6 +16,7 @@ from tacit.expressions.dialect import is_unicode
 from tacit.expressions.schema import Column, Schema
 from tacit.tables.engines.duckdb.engine import DuckEngine
 from tacit.tables.engines.duckdb.frames import as_shown, import_batches, shown_schema
+from tacit.tables.engines.files import without_details
 
 # Opening reads the schema in a file and no row.  Rows are read once, at the first query, batch by
 # batch, into a table of the engine.
@@ -86,17 +87,7 @@ def _has_time(kind: Any) -> bool:
 
 
 def _schema(path: str, kind: str) -> Any:
-    failure = ""
-    try:
-        return _SCHEMAS[kind](path).remove_metadata()
-    except (DataSourceError, MemoryError, ImportError):
-        raise
-    except Exception as error:
-        failure = type(error).__name__
-    raise DataSourceError(
-        f"{path} cannot be read ({failure}): it is damaged, cut short, encrypted or not what its "
-        "name says (details are withheld: they may quote the data)"
-    )
+    return without_details(path, lambda: _SCHEMAS[kind](path).remove_metadata())
 
 
 def _import(

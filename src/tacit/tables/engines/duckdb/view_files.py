@@ -66,10 +66,9 @@ _LAKE_READERS = (
 )
 # Beginnings of the names of functions that read files without types; ends of names of such files.
 _ROW_READERS = ("read_csv", "read_json", "read_ndjson", "read_text", "read_xlsx", "st_read")
-_ROW_FILE = re.compile(r"\.(csv|tsv|json|jsonl|ndjson|xlsx)(\.(gz|zst))?(?:\?|$)", re.IGNORECASE)
-_ROW_READING = re.compile(
-    rf"\b({'|'.join(_ROW_READERS)})|{_ROW_FILE.pattern.partition('(?:')[0]}\b", re.IGNORECASE
-)
+_ROW_ENDS = r"\.(csv|tsv|json|jsonl|ndjson|xlsx)(\.(gz|zst))?"
+_ROW_FILE = re.compile(rf"{_ROW_ENDS}(?:\?|$)", re.IGNORECASE)
+_ROW_READING = re.compile(rf"\b({'|'.join(_ROW_READERS)})|{_ROW_ENDS}\b", re.IGNORECASE)
 _OTHERS = ("sqlite", "postgres", "mysql")  # kinds of databases, and beginnings of their functions
 # The mark of a relation of DuckDB before 2.0 over rows that were read, with text of any kind.
 _ROWS = "ColumnDataCollection - ["

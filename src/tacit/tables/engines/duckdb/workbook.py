@@ -19,6 +19,7 @@ from tacit.report.text import listed
 from tacit.tables.engines.csv import CsvFormat
 from tacit.tables.engines.duckdb.engine import DuckEngine
 from tacit.tables.engines.duckdb.text_rows import Cells, open_rows
+from tacit.tables.engines.files import without_details
 
 # A cell of a sheet has a type of its own: a number, a text, a truth value or an error.  So it
 # becomes text by itself, and its column is read as that of a CSV file is.  openpyxl reads row by
@@ -75,38 +76,37 @@ def _quiet() -> Iterator[None]:
 
 def _names(path: str, form: CsvFormat) -> tuple[str, ...]:
     """Return the names of the columns, which are in the first row that is not skipped."""
-    number, failure = form.skip + 1, ""
-    cells: Cells = []
-    try:
-        with _sheet(path, form) as sheet, _quiet():
-            row = next(sheet.iter_rows(min_row=number, max_row=_LAST), ())
-            cells = [_text(cell) for cell in row]
-    except (UsageError, MemoryError, ImportError):
-        raise
-    except Exception as error:
-        failure = type(error).__name__
-    if failure:
-        raise DataSourceError(
-            f"{path} cannot be read ({failure}): it is damaged, cut short or not what its name "
-            "says (details are withheld: they may quote the data)"
-        )
-    while cells and cells[-1] is None:
-        cells.pop()
+
+    def read() -> Cells:
+        with _sheet(path, form) as sheet:
+            return _header(sheet, form)
+
+    cells = without_details(path, read)
     if not cells or None in cells:
         where = "no names" if not cells else f"no name for column {cells.index(None) + 1}"
         raise DataSourceError(
-            f"row {number} of the sheet in {Path(path).name} has {where}: say how many rows come "
-            "before the names, as in skip=2, or name the columns, as in header=['id', 'age']"
+            f"row {form.skip + 1} of the sheet in {Path(path).name} has {where}: say how many rows "
+            "come before the names, as in skip=2, or name the columns, as in header=['id', 'age']"
         )
     return tuple(map(str, cells))
 
 
+def _header(sheet: Any, form: CsvFormat) -> Cells:
+    """Return the cells of the first row that is not skipped, up to the last that is filled."""
+    with _quiet():
+        row = next(sheet.iter_rows(min_row=form.skip + 1, max_row=_LAST), ())
+        cells = [_text(cell) for cell in row]
+    while cells and cells[-1] is None:
+        cells.pop()
+    return cells
+
+
 def _rows(path: str, names: tuple[str, ...], form: CsvFormat) -> Iterator[Cells]:
     """Yield the rows in which a cell is filled."""
-    if form.names is None and _names(path, form) != names:
-        raise DataSourceError("the sheet has other names than when it was opened")
     first = form.skip + 1 + (form.names is None)
     with _sheet(path, form) as sheet:
+        if form.names is None and _header(sheet, form) != list(names):
+            raise DataSourceError("the sheet has other names than when it was opened")
         rows = sheet.iter_rows(min_row=first, max_row=_LAST, max_col=len(names))
         while True:
             with _quiet():
