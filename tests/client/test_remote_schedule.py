@@ -11,6 +11,7 @@ import pytest
 
 import tacit as tc
 from support.service.client import Client, InProcess, running
+from support.service.clock import Clock, at
 from support.service.hosting import hosted_clinic
 from tacit.client.connection import RemoteTable
 from tacit.client.remote_question import RemoteDataset
@@ -20,16 +21,9 @@ from tacit.service.settings import Settings
 from tacit.service.web.state import ServiceState
 
 
-class Clock:
-    now = datetime(2026, 1, 10, tzinfo=UTC).timestamp()
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture(scope="module")
 def clock() -> Clock:
-    return Clock()
+    return Clock(at("2026-01-10"))
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +49,7 @@ def test_it_is_started_looked_at_and_cancelled(client: Client, clock: Clock) -> 
     assert (made.cost, made.question[:18]) == (tc.epsilon("1/2"), "The number of rows")
     assert table.spent.amount - before.amount == made.total.amount
     assert [one.id for one in table.schedules()] == [made.id]
-    clock.now = datetime(2026, 2, 1, tzinfo=UTC).timestamp()
+    clock.now = at("2026-02-01")
     assert client.state.schedules.release_due() == 1
     queue = client.state.release_service.queue
     while any(job.outcome is None for job in queue.listed([JobScope("visits")])):

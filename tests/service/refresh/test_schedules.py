@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 import tacit as tc
 from support.service import other_process
 from support.service.clinic import FAST, write_clinic
+from support.service.clock import at
 from tacit.accounting.budget import Budget
 from tacit.errors import BudgetError, LedgerError, UsageError
 from tacit.service.access import Caller
@@ -36,10 +37,6 @@ from tacit.tables.release.release import Charge
 ADA, BOB = Caller("ada", "oncology", (), "t1", 0), Caller("bob", None, (), "t2", 0)
 COUNT = {"sql": "select count(*) as n from visits", "epsilon": 2, "tag": "beds"}
 QUARTER = Scheduled(Ask.from_json(COUNT), Calendar("2026-01-31", "1mo", 4), "Beds")
-
-
-def at(text: str) -> float:
-    return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
 
 
 class Clinic:

@@ -1,6 +1,7 @@
 """A clock that stands still, until it is set."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 
 @dataclass
@@ -9,3 +10,8 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+def at(text: str) -> float:
+    """A time in UTC, in seconds since 1970."""
+    return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from support.service.client import Client, running
 from support.service.clinic import FAST, write_clinic
+from support.service.clock import Clock, at
 from support.service.pages import browser
 from tacit.service.jobs.queue import JobScope
 from tacit.service.settings import Settings
@@ -28,20 +28,9 @@ FORM = {
 HERE = "/datasets/visits/schedule"
 
 
-def at(text: str) -> float:
-    return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
-
-
-class Clock:
-    now = at("2026-01-10")
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(at("2026-01-10"))
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 
 from support.service.client import Client, running
 from support.service.clinic import FAST, write_clinic
+from support.service.clock import Clock, at
 from tacit.service.jobs.queue import JobScope
 from tacit.service.settings import Settings
 from tacit.service.web.state import ServiceState
@@ -27,20 +27,9 @@ PLAN = {
 }
 
 
-def at(text: str) -> float:
-    return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
-
-
-class Clock:
-    now = at("2026-01-10")
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(at("2026-01-10"))
 
 
 @pytest.fixture
