@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from support.servers.left_out import reason
 from tacit import Certificate
 from tacit.accounting import open_ledger
 from tacit.display.card import _templates
@@ -81,7 +82,7 @@ def test_the_formats_of_official_statistics(tacit, folder: Path) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.skipif(shutil.which("Rscript") is None, reason="apt-get install r-base-core")
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason=reason("R", "apt-get install r-cran-haven"))
 def test_r_reads_the_csv(tacit, folder: Path) -> None:
     # As docs/how-to/r-and-the-command-line.md reads it.
     sites = ["0101", "NA", "T", 'a "b", c', "été"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 import datetime
 import functools
 import random
+import shutil
 import struct
 import subprocess
 import sys
@@ -21,6 +22,7 @@ import pandas as pd
 import pytest
 
 import tacit as tc
+from support.servers.left_out import leave_out
 from support.tables.column_questions import answers
 from tacit.cli import run
 from tacit.errors import DataSourceError, UsageError
@@ -585,3 +587,93 @@ def test_labels_by_the_hundred_thousand_and_long_text(tmp_path):
         assert source.labels == {}  # too many to be categories
         assert counted(source, col("s") == "b") == 1
     assert time.perf_counter() - start < 30
+
+
+# What haven writes in R, and real files that packages of R have with them.
+
+HAVEN = """
+library(haven)
+q <- c(yes = 1, no = 2, refused = 99)
+days <- as.Date(c("2024-02-29", "1500-01-01", NA, "9999-12-31"))
+times <- as.POSIXct(c(0.5, NA, -1, 1709208000), origin = "1970-01-01", tz = "UTC")
+sav <- tibble::tibble(
+  id = c("007", "", NA, "\\u00e9"), d = days, w = times,
+  q = labelled_spss(c(1, 2, 99, NA), labels = q, na_values = 99),
+  r = labelled_spss(c(-1, 5, 900, 7), na_range = c(900, Inf)),
+  s = labelled_spss(c("a", "b", "RF", ""), na_values = "RF"),
+  l = c(TRUE, FALSE, NA, TRUE), i = c(1L, NA, 3L, -2147483647L))
+write_sav(sav, "haven.sav")
+write_sav(sav, "haven.zsav", compress = "zsav")
+tagged <- function(tag) labelled(c(1, 2, tagged_na(tag), NA), labels = q[1:2])
+plain <- sav[c("id", "d", "w", "l", "i")]
+write_dta(tibble::add_column(plain, q = tagged("a")), "haven.dta")
+write_xpt(tibble::add_column(plain, q = tagged("A")), "haven.xpt", version = 8)
+survey <- MASS::survey
+names(survey) <- gsub("[.]", "_", names(survey))
+for (name in c("sav", "dta")) get(paste0("write_", name))(survey, paste0("survey.", name))
+cat(system.file("examples", package = "haven"))
+"""
+
+
+@pytest.fixture(scope="module")
+def haven(tmp_path_factory):
+    """A folder of files by haven, and where its examples are."""
+    program = shutil.which("Rscript")
+    if program is None:
+        leave_out("R", "apt-get install r-cran-haven r-cran-mass")
+    folder = tmp_path_factory.mktemp("haven")
+    done = subprocess.run(
+        [program, "-e", HAVEN], cwd=folder, capture_output=True, text=True, timeout=120
+    )
+    if "there is no package called" in done.stderr:
+        leave_out("haven", "apt-get install r-cran-haven r-cran-mass")
+    assert done.returncode == 0, done.stderr
+    return folder, Path(done.stdout)
+
+
+def cells_of(path: Path, *names: str) -> list[Any]:
+    with open_source(path) as opened:
+        listed = ", ".join(map(opened.engine.dialect.identifier, names))
+        return list(opened.engine.rows(f"select {listed} from {opened.relation} as t"))
+
+
+@pytest.mark.parametrize("name", ["haven.sav", "haven.zsav", "haven.dta", "haven.xpt"])
+def test_what_haven_writes_is_what_was_in_r(name, haven):
+    spss = "sav" in name
+    empty = "" if spss else None  # NA of a text is the empty text in SPSS
+    day, moment = DAY, TIME
+    expected = [
+        ("007", day(2024, 2, 29), moment(1970, 1, 1, 0, 0, 0, 500_000), 1, 1, 1),
+        (empty, day(1500, 1, 1), None, 2, 0, None),
+        (empty, None, moment(1969, 12, 31, 23, 59, 59), None, None, 3),
+        ("é", day(9999, 12, 31), moment(2024, 2, 29, 12), None, 1, -2147483647),
+    ]
+    assert cells_of(haven[0] / name, "id", "d", "w", "q", "l", "i") == expected
+    if spss:
+        found = cells_of(haven[0] / name, "r", "s")
+        assert found == [(-1, "a"), (5, "b"), (None, None), (7, "")]
+
+
+@pytest.mark.parametrize("name", ["survey.sav", "survey.dta"])
+def test_the_survey_of_students_has_the_figures_of_its_summary(name, haven):
+    """MASS 7.3-58.2 (GPL-2 or GPL-3): 237 students, as ``summary(survey)`` prints them."""
+    rows = cells_of(haven[0] / name, "Sex", "Pulse", "Height", "Age", "Smoke")
+    sex, pulse, height, age, smoke = (
+        [cell for cell in each if cell is not None] for each in zip(*rows, strict=True)
+    )
+    assert len(rows) == 237
+    assert (sex.count(1), sex.count(2)) == (118, 118)
+    assert (len(pulse), round(float(np.mean(pulse)), 2), np.median(pulse)) == (192, 74.15, 72.5)
+    assert (len(height), round(float(np.mean(height)), 1)) == (209, 172.4)
+    assert (round(float(np.mean(age)), 2), max(age)) == (20.37, 73)
+    assert [smoke.count(code) for code in (1, 2, 3, 4)] == [11, 189, 19, 17]
+
+
+@pytest.mark.parametrize("end", ["sav", "dta", "sas7bdat"])
+def test_the_irises_that_haven_has_with_it(end, haven):
+    """haven 2.5.1 (MIT), by SPSS, Stata and SAS themselves: the means that Fisher published."""
+    path = haven[1] / f"iris.{end}"
+    with open_source(path) as opened:
+        names = [name for name, column in opened.schema.items() if column.kind == "float"][:4]
+    means = np.mean(cells_of(path, *names), axis=0)
+    assert [round(float(mean), 3) for mean in means] == [5.843, 3.057, 3.758, 1.199]
