@@ -82,7 +82,9 @@ def test_the_formats_of_official_statistics(tacit, folder: Path) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.skipif(shutil.which("Rscript") is None, reason=reason("R", "apt-get install r-cran-haven"))
+@pytest.mark.skipif(
+    shutil.which("Rscript") is None, reason=reason("R", "apt-get install r-cran-haven")
+)
 def test_r_reads_the_csv(tacit, folder: Path) -> None:
     # As docs/how-to/r-and-the-command-line.md reads it.
     sites = ["0101", "NA", "T", 'a "b", c', "été"]
