@@ -104,10 +104,10 @@ test: $(TEST_READY)
 	$(PYTEST) -n $(WORKERS) --ignore=$(RULES) -m "not slow and not full" --hypothesis-profile=fast
 
 test-all: $(ENGINES_READY)
-	$(PYTEST) -n $(WORKERS_ALL) --dist loadgroup --ignore=$(RULES) -m "not slow and (full or hypothesis)"
+	$(PYTEST) -n $(WORKERS_ALL) --dist loadgroup --no-loadscope-reorder --ignore=$(RULES) -m "not slow and (full or hypothesis)"
 
 test-slow: $(ENGINES_READY)
-	$(PYTEST) -n $(WORKERS) --dist loadgroup -m "slow or hypothesis" --hypothesis-profile=random
+	$(PYTEST) -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -m "slow or hypothesis" --hypothesis-profile=random
 
 test-pythons: $(TEST_READY)
 	.ci/pythons

@@ -40,6 +40,9 @@ MANY, VERY_MANY = 4, 16
 LONGEST_ID = 60
 """Characters of a text that names a case of a test; a case may be a body of megabytes."""
 
+FIRST = ("spark-written", "spark", "postgres", "browser", "site")
+"""Groups that take longest for each of their tests: a run that begins one last ends with it."""
+
 SEVERAL = 30
 """Tests of a file that a process takes at once in the full run; about half of them are of it."""
 
@@ -180,14 +183,22 @@ def take_several(items: list[pytest.Item]) -> None:
     """Have a process take several tests of a file at once, but the slow ones.
 
     One by one, every process starts what the file starts once, and for each test that ends the
-    scheduler looks through all that it gave away.  The largest groups are run first.
+    scheduler looks through all that it gave away.  The longest groups are run first.
     """
     seen: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    groups: dict[pytest.Item, str] = {}
     for item in items:
-        if not (item.get_closest_marker("xdist_group") or item.get_closest_marker("slow")):
+        marker = item.get_closest_marker("xdist_group")
+        if marker is None and not item.get_closest_marker("slow"):
             file = item.nodeid.partition("::")[0]
-            item.add_marker(pytest.mark.xdist_group(f"{item.path.stem} {seen[file] // SEVERAL}"))
+            marker = pytest.mark.xdist_group(f"{item.path.stem} {seen[file] // SEVERAL}").mark
+            item.add_marker(pytest.mark.xdist_group(*marker.args))
             seen[file] += 1
+        groups[item] = marker.args[0] if marker else ""
+        sizes[groups[item]] += 1
+    rank = {group: place for place, group in enumerate(FIRST)}
+    items.sort(key=lambda item: (rank.get(g := groups[item], len(rank)), -sizes[g]))
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
