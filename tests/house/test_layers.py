@@ -69,7 +69,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
         "tacit_spark",
     ),
     "cli": ("shared", "sensitivity", "release", "local", "service", "audit", "app"),
-    "client": ("transport", "remote_question", "remote_plan", "remote_schedule", "connection"),
+    "client": ("transport", "remote_question", "remote_plan", "connection"),
     "core": (
         "divergences",
         "losses",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
+from typing import Any, ClassVar, Self, TypeAlias, cast
 
 from tacit.arithmetic.exact import Number, as_fraction, as_integer
-from tacit.calls import listed, public
+from tacit.calls import public
 from tacit.client.remote_question import (
     RemoteDataset,
     RemoteJob,
@@ -17,7 +17,6 @@ from tacit.client.remote_question import (
     exact_price,
     remote_parts,
 )
-from tacit.errors import UsageError
 from tacit.tables.joint_plans.merge import Merged
 from tacit.tables.joint_plans.planning import Aim, PlannedQuestions
 from tacit.tables.joint_plans.session_plans import planned
@@ -63,10 +62,14 @@ class RemotePlan(Sent, PlannedQuestions):
         # depends on none.
         amount = "rho" if self._loss_kind == "concentrated" else "epsilon"
         reply = self._previewed({**self._payload(), amount: "1", "rows": [100]})
-        rows = _Rows(self._at)
+
+        def rows_of(name: str) -> Question:
+            table = self._at.table(name or None)
+            return cast("Question", RemoteQuestion(self._at, *self._at.question(table)))
+
         return self._merge(
             [
-                cast("RemoteQuestion", described_question(one["described"], rows.of))
+                cast("RemoteQuestion", described_question(one["described"], rows_of))
                 for one in reply["plan"]["questions"]
             ]
         )
@@ -191,50 +194,10 @@ class RemotePlan(Sent, PlannedQuestions):
                 "rows": self._aim.rows,
             }
         questions = [one._payload() for one in self._questions]
-        table = next(iter(_tables(self._questions)), None)
+        table = next(iter(tables_of(self._questions)), None)
         return {"questions": questions, "table": table, **fields}
 
 
-class _Rows:
-    """All rows of a table of a service, where a description of a question begins."""
-
-    def __init__(self, at: RemoteDataset) -> None:
-        self._at = at
-
-    def of(self, name: str) -> Question:
-        table = self._at.table(name or None)
-        return cast("Question", RemoteQuestion(self._at, *self._at.question(table)))
-
-
-def _tables(questions: Iterable[object]) -> set[str | None]:
+def tables_of(questions: Iterable[object]) -> set[str | None]:
     """Return the tables of questions; one in SQL names its table in its text."""
     return {remote_parts(one)[0].table for one in questions if isinstance(one, RemoteQuestion)}
-
-
-def remote_plan(
-    at: RemoteDataset,
-    questions: Iterable[Asked],
-    weights: Mapping[str, Number] | None,
-    least: Literal["total", "relative", "worst"],
-    unlisted: Literal["count", "drop"],
-    nonnegative: bool,
-) -> RemotePlan:
-    """Return a plan of questions to a data set; see :meth:`tacit.Session.plan`."""
-    usage = "a plan takes a list of questions: service.plan([service.agg(n=tc.count()), ...])"
-    asked = listed(questions, usage)
-    if not asked or not all(isinstance(one, (RemoteQuestion, RemoteSql)) for one in asked):
-        raise UsageError(usage)
-    if len(_tables(asked)) > 1 or any(one._at is not at for one in asked):
-        raise UsageError(
-            "a plan is of questions of one connection, about one table of a data set: make them "
-            "of this one"
-        )
-    if weights is not None and not isinstance(weights, Mapping):
-        raise UsageError('weights name labels, such as weights={"n": 10}')
-    options = {
-        "weights": weights,
-        "least": least,
-        "unlisted": unlisted,
-        "nonnegative": nonnegative,
-    }
-    return RemotePlan(at, asked, options)

@@ -45,7 +45,12 @@ class RemoteJob:
     def __init__(self, transport: Transport, fields: Mapping[str, Any]) -> None:
         self._transport, self._fields = transport, dict(fields)
         self.id = str(fields["id"])
-        self._path = f"/v1/releases/{quote(self.id, safe='')}"
+        self._path = _release_path(self.id)
+
+    @classmethod
+    def named(cls, transport: Transport, name: str) -> Self:
+        """Return the release of a name at the service."""
+        return cls(transport, transport.get(_release_path(name)))
 
     @property
     def state(self) -> str:
@@ -176,6 +181,10 @@ class RemoteJob:
 
     def __repr__(self) -> str:
         return f"<RemoteJob {self.id}: {self._fields['state']}>"
+
+
+def _release_path(name: str) -> str:
+    return f"/v1/releases/{quote(name, safe='')}"
 
 
 def _shown(fields: Mapping[str, Any]) -> list[Any] | None:
@@ -479,8 +488,7 @@ class RemoteQuestion(QuestionBase, _SentQuestion):
 
 def remote_parts(question: RemoteQuestion) -> tuple[Query, Declared]:
     """Return what a question is made of, and what is declared of its table."""
-    own = question
-    return own._query, own._declared
+    return question._query, question._declared
 
 
 @public
@@ -513,12 +521,16 @@ def _fields(described: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
+def is_of(question: Sent, at: RemoteDataset) -> bool:
+    """Return whether a question is to this data set, over this connection."""
+    return question._at is at
+
+
 def release_body(question: object, at: RemoteDataset, price: Price) -> dict[str, Any] | None:
     """Return the request of a release; None of what cannot be asked there."""
-    if not isinstance(question, Sent) or question._at is not at:
+    if not isinstance(question, Sent) or not is_of(question, at):
         return None
-    body = {**question._payload(), **exact_price(price)}
-    return {name: value for name, value in body.items() if value is not None}
+    return _given({**question._payload(), **exact_price(price)})
 
 
 def exact_price(price: Price) -> dict[str, Any]:
