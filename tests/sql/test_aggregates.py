@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 import tacit as tc
 from house.project import ROOT
-from sql.queries import opened, queries
-from sql.sql_rows import NUMBERS, SCHEMA, TABLE, rows
+from sql.tables_and_queries import NUMBERS, SCHEMA, TABLE, opened, queries, rows
 from support.examples import examples
 from tacit.errors import UnsupportedQueryError
 from tacit.expressions.expression import Expression, col

@@ -162,9 +162,6 @@ class RemotePlan(Sent, PlannedQuestions):
     def free_errors(self, *, tag: str | None = None) -> list[dict[str, float] | None]:
         """Return the standard errors that :meth:`free_answers` would have.
 
-        Args:
-            tag: as in :meth:`free_answers`.
-
         Raises:
             UsageError, AccessError, ServiceError: as :meth:`preview`.
         """

@@ -108,9 +108,6 @@ class RemoteJob:
     def results(self, timeout: float | None = None) -> list[Answer]:
         """Wait for the tick, and return the answer to each question of a plan, in their order.
 
-        Args:
-            timeout: as in :meth:`result`.
-
         Returns:
             One answer for a release that is no plan.
 
@@ -412,9 +409,6 @@ class _SentQuestion(Sent):
 
     def free_errors(self, *, tag: str | None = None) -> dict[str, float] | None:
         """Return the standard errors that :meth:`free_answer` would have; None as there.
-
-        Args:
-            tag: as in :meth:`free_answer`.
 
         Raises:
             UsageError, AccessError, ServiceError: as :meth:`free_answer`.
