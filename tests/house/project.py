@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import subprocess
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "tacit"
@@ -29,6 +31,16 @@ def tracked() -> list[Path]:
         skip = {".venv", "__pycache__"}
         paths = [p for p in ROOT.rglob("*") if p.is_file() and not skip & set(p.parts)]
     return [path for path in sorted(paths) if path.is_file()]
+
+
+def script(path: str) -> Any:
+    """Return a script of the tools or the benchmarks as a module."""
+    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 Graph = dict[str, set[str]]
