@@ -68,7 +68,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
         "tacit_spark",
     ),
     "cli": ("shared", "sensitivity", "release", "local", "service", "audit", "app"),
-    "client": ("transport", "remote_question", "remote_plan", "connection"),
+    "client": ("transport", "remote_question", "connection"),
     "core": (
         "divergences",
         "losses",

@@ -13,15 +13,16 @@ from urllib.parse import quote
 from tacit.accounting.budget import Budget
 from tacit.arithmetic.exact import Number
 from tacit.calls import listed, public
-from tacit.client.remote_plan import RemotePlan, tables_of
 from tacit.client.remote_question import (
     RemoteDataset,
     RemoteJob,
+    RemotePlan,
     RemoteQuestion,
     RemoteSql,
     is_of,
     pages,
     release_body,
+    tables_of,
 )
 from tacit.client.transport import Transport
 from tacit.errors import UsageError
