@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from sqlglot.dialects.duckdb import DuckDB
 
-from sql.queries import opened, queries
+from sql.tables_and_queries import opened, queries
 
 RUNS = 15
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from support.by_hand.high_precision import precisely
 from support.examples import examples
 from tacit import framework as fw
+from tacit.arithmetic import exact_convolution
 from tacit.arithmetic.enclosure import (
     Enclosure,
     exp,
@@ -40,6 +41,7 @@ from tacit.arithmetic.exact import (
     show,
     show_between,
 )
+from tacit.arithmetic.exact_convolution import convolution
 from tacit.arithmetic.roots_and_bisection import Root, gap, sqrt_up
 from tacit.arithmetic.special_functions import arctangent, mills_ratio, normal_cdf
 from tacit.core import Space, Vector
@@ -430,3 +432,36 @@ def test_an_enclosure_is_written_with_the_digits_that_differ():
 
 def test_an_enclosure_of_giants_is_written_by_powers_of_two():
     assert show_between(Fraction(0), Fraction(2) ** -65536) == "0 to about 2^-65536"
+
+
+NUMBERS = st.one_of(st.integers(-9, 9), st.integers(-(2**80), 2**80))
+
+
+@given(st.lists(NUMBERS, min_size=33, max_size=50), st.lists(NUMBERS, min_size=1, max_size=40))
+def test_it_is_the_sum_of_products(left: list[int], right: list[int]) -> None:
+    expected = [0] * (len(left) + len(right) - 1)
+    for i, a in enumerate(left):
+        for j, b in enumerate(right):
+            expected[i + j] += a * b
+    assert convolution(left, right).tolist() == expected
+
+
+def test_sums_as_large_as_the_primes_allow_are_exact() -> None:
+    for size in (64, 100):
+        ends = np.full(size, 2**85, dtype=object)
+        found = convolution(ends, -ends)
+        assert found[size - 1] == -size * 2**170
+        assert found[0] == -(2**170)
+
+
+def test_the_primes_have_roots_of_unity_of_the_longest_order() -> None:
+    for prime, generator in exact_convolution.__dict__["_PRIMES"]:
+        assert (prime - 1) % exact_convolution.__dict__["_LONGEST"] == 0
+        rest, factors, k = prime - 1, set(), 2
+        while rest > 1:
+            while rest % k == 0:
+                factors.add(k)
+                rest //= k
+            k += 1
+        assert all(prime % n for n in range(2, 46_341))
+        assert all(pow(generator, (prime - 1) // factor, prime) != 1 for factor in factors)

@@ -27,7 +27,7 @@ import tacit as tc
 from support.page_reader import Page
 from support.servers.left_out import if_installed, needs
 from tacit import framework as fw
-from tacit.display import progress
+from tacit.display import card as progress
 from tacit.display.card import (
     Card,
     CardTable,
@@ -38,8 +38,9 @@ from tacit.display.card import (
     Shown,
     _templates,
     drawing,
+    in_notebook,
+    working,
 )
-from tacit.display.progress import in_notebook, working
 from tacit.display.svg_chart import PHONE_WIDTH, Mark, budget_bar, chart, ticks
 from tacit.errors import LedgerError, UsageError
 
@@ -555,9 +556,7 @@ def test_a_session_works_and_shows_itself(name: str) -> None:
 def test_what_takes_long_says_so_and_leaves_nothing_behind() -> None:
     with kernel({}) as run:
         run(
-            "import time\n"
-            "from tacit.display.progress import in_notebook, working\n"
-            "assert in_notebook()"
+            "import time\nfrom tacit.display.card import in_notebook, working\nassert in_notebook()"
         )
         told = run("with working('reading <rows>'):\n    time.sleep(2.5)")
         (first,) = [one for one in told if one["msg_type"] == "display_data"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import http.server
-import importlib.util
+import importlib
 import json
 import re
 import shutil
@@ -23,6 +23,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import tacit
+from house.project import script
 from support.servers.left_out import needs, reason
 from tacit import framework, learn
 
@@ -35,12 +36,7 @@ THERE = (BROWSER / "node_modules" / "puppeteer-core").is_dir()
 
 def groups() -> Any:
     """The module that says on which page a public name stands; it needs nothing."""
-    spec = importlib.util.spec_from_file_location("groups", ROOT / "tools/docsite/groups.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("tools/docsite/groups.py")
 
 
 def test_every_public_name_has_one_place_in_the_reference() -> None:

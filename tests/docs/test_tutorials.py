@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import importlib.util
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 
 from docs.test_snippets import OPTIONS, blocks, here, run_console
+from house.project import script
 from support.servers.left_out import if_installed, needs
 
 ROOT = Path(__file__).parents[2]
@@ -22,12 +22,7 @@ nbclient, nbformat = if_installed("nbclient"), if_installed("nbformat")
 
 def tool() -> ModuleType:
     """The tool that makes notebooks of pages."""
-    spec = importlib.util.spec_from_file_location("tutorials", ROOT / "tools" / "make_tutorials.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("tools/make_tutorials.py")
 
 
 MADE = ("1-global-sensitivity", "2-local-sensitivity", "3-noise-that-follows-the-data")

@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from house.import_graph import modules
+from house.project import modules
 from tacit.audit.attack_suite.run import SYSTEMS
 from tacit.statistics.global_sensitivity import _MODULES
 

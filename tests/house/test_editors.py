@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import inspect
 import json
 import os
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 
 import tacit as tc
+from house import project
 from house.project import ROOT
 from support.public_face import callables, face, names_of, parts, places
 from support.servers.left_out import needs
@@ -28,13 +28,7 @@ WRONG = "  # wrong"
 
 
 def stubs() -> dict[Path, str]:
-    path = ROOT / "tools" / "make_stubs.py"
-    spec = importlib.util.spec_from_file_location("make_stubs", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    texts: dict[Path, str] = module.stubs()
+    texts: dict[Path, str] = project.script("tools/make_stubs.py").stubs()
     return texts
 
 

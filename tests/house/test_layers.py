@@ -10,8 +10,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from house.import_graph import circles, graph, modules
-from house.project import ROOT
+from house.project import ROOT, circles, graph, modules
 
 LAYERS = (
     ("errors",),
@@ -69,7 +68,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
         "tacit_spark",
     ),
     "cli": ("shared", "sensitivity", "release", "local", "service", "audit", "app"),
-    "client": ("transport", "remote_question", "remote_plan", "remote_schedule", "connection"),
+    "client": ("transport", "remote_question", "connection"),
     "core": (
         "divergences",
         "losses",
@@ -121,7 +120,6 @@ FOLDERS: dict[str, tuple[str, ...]] = {
         "ranges_and_sets",
         "wire",
         "batch_file",
-        "browser",
         "collector",
         "device",
         "rappor",
@@ -135,7 +133,6 @@ FOLDERS: dict[str, tuple[str, ...]] = {
         "calibration",
         "continual_counting",
         "noisy_max",
-        "truncated_laplace",
         "partition_selection",
         "private_quantile",
         "aggregators",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from house.import_graph import modules
+from house.project import modules
 
 
 def private(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -226,3 +227,75 @@ def check_links(page: Path) -> None:
     local = [link.split("#")[0] for link in links if not re.match(r"\w+:|#", link)]
     dead = [link for link in local if not (page.parent / link).exists()]
     assert dead == [], page
+
+
+HEAVY = {
+    "duckdb", "hypothesis", "joblib", "matplotlib", "mpmath", "numpy", "pandas", "polars",
+    "psycopg", "pyarrow", "pyspark", "rich", "scipy", "sqlite3", "typer",
+}  # fmt: skip
+"""Optional packages that a package may need, and ``import tacit`` may not."""
+
+PROBE = """
+import json, sys, time
+start = time.perf_counter()
+import tacit
+took = time.perf_counter() - start
+print(json.dumps([took, sorted({name.split(".")[0] for name in sys.modules})]))
+"""
+
+IMPORT_PACKAGE = """
+import json, sys
+import tacit.{package}
+print(json.dumps(sorted({{name.split(".")[0] for name in sys.modules}})))
+"""
+
+
+def run(code: str) -> object:
+    """Return the output of a fresh interpreter, read as JSON."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    return json.loads(done.stdout)
+
+
+def test_import_tacit_imports_nothing_heavy() -> None:
+    results = [run(PROBE) for _ in range(5)]
+    _, modules = results[0]  # type: ignore[misc]
+    print(f"import tacit: {min(took for took, _ in results) * 1000:.0f} ms")  # type: ignore[misc]
+    assert set(modules) & HEAVY == set()
+
+
+@pytest.mark.full
+def test_packages_import_no_optional_part() -> None:
+    optional = HEAVY - {"numpy", "sqlite3"}
+    for package in ("noise", "core", "transformations", "statistics", "mechanisms", "accounting"):
+        modules = run(IMPORT_PACKAGE.format(package=package))
+        assert set(modules) & optional == set(), package  # type: ignore[call-overload]
+
+
+GROUPED = """
+import os
+import time
+
+import pytest
+
+
+@pytest.mark.xdist_group("one")
+@pytest.mark.parametrize("turn", range(8))
+def test_process(turn):
+    time.sleep(0.05)
+    with open("processes", "a") as file:
+        file.write(f"{os.getpid()}\\n")
+"""
+
+
+@pytest.mark.full
+def test_a_group_runs_in_one_process(tmp_path: Path) -> None:
+    (tmp_path / "test_grouped.py").write_text(GROUPED, encoding="utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("PYTEST")
+    }
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup"]
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True)
+    processes = (tmp_path / "processes").read_text(encoding="utf-8").split()
+    assert len(processes) == 8
+    assert len(set(processes)) == 1

@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 import tacit
-from house.import_graph import modules
-from house.project import PACKAGE, ROOT, sources
+from house.project import PACKAGE, ROOT, modules, sources
 from tacit.errors import MissingExtraError
 
 

@@ -17,8 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from house.import_graph import modules
-from house.project import PACKAGE, ROOT
+from house.project import PACKAGE, ROOT, modules
 
 TESTS = ROOT / "tests"
 NOT_MIRRORED = {"docs", "golden", "house", "laws", "slow", "support"}

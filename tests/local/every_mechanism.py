@@ -113,3 +113,21 @@ N = 40
 def reports_of(name: str, n: int = N) -> np.ndarray[Any, Any]:
     answers = CASES[name].answers
     return ORACLES[name].perturb_many([answers[i % len(answers)] for i in range(n)])
+
+
+ALIKE = [
+    DirectEncoding(12, epsilon=1),
+    UnaryEncoding(12, epsilon=1),
+    OptimizedLocalHashing(12, epsilon=1),
+    HadamardResponse(12, epsilon=1),
+    HadamardResponse(12, epsilon=3, blocks=4),
+    SubsetSelection(12, epsilon=1),
+    SummationHistogram(12, epsilon=1),
+]
+"""Frequency oracles that are tested alike."""
+NAMES = [type(oracle).__name__ for oracle in ALIKE]
+
+
+def truth(k, n):
+    """Answers in falling numbers, one item that nobody has."""
+    return np.sort((np.arange(n) * np.arange(n)) % (k - 1))

@@ -20,10 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tacit.local
-from local.every_mechanism import CASES
-from local.every_mechanism import ORACLES as REGISTRY_ORACLES
-from local.every_mechanism import ORACLES as VALUE_INDEPENDENCE_ORACLES
-from local.oracles import NAMES, ORACLES, truth
+from local.every_mechanism import ALIKE, CASES, NAMES, ORACLES, truth
 from tacit.arithmetic.enclosure import exp
 from tacit.errors import MismatchError, TacitError, UsageError
 from tacit.local import (
@@ -56,7 +53,7 @@ from tacit.noise import bits
 from tacit.noise.bits import injected
 
 
-@pytest.mark.parametrize("oracle", ORACLES, ids=NAMES)
+@pytest.mark.parametrize("oracle", ALIKE, ids=NAMES)
 def test_states_merge_in_any_order_and_stay_small(oracle):
     reports = oracle.perturb_many(truth(12, 5000))
     whole = oracle.aggregate(reports)
@@ -81,7 +78,7 @@ def test_states_of_other_questions_do_not_add_up():
         a.estimate(b.empty())
 
 
-@pytest.mark.parametrize("oracle", ORACLES, ids=NAMES)
+@pytest.mark.parametrize("oracle", ALIKE, ids=NAMES)
 def test_one_report_is_as_one_of_many(oracle):
     report = oracle.perturb(3)
     batch = oracle.perturb_many([3])
@@ -89,7 +86,7 @@ def test_one_report_is_as_one_of_many(oracle):
     assert oracle.aggregate([report]).n == 1
 
 
-@pytest.mark.parametrize("oracle", ORACLES, ids=NAMES)
+@pytest.mark.parametrize("oracle", ALIKE, ids=NAMES)
 @pytest.mark.parametrize(
     "bad",
     [
@@ -169,12 +166,12 @@ def changed(value: Any, chance: random.Random) -> Any:
     return chance.choice(odd)
 
 
-@pytest.mark.parametrize("name", REGISTRY_ORACLES)
+@pytest.mark.parametrize("name", ORACLES)
 def test_a_forged_description_is_refused_in_words(name: str) -> None:
     chance = random.Random(name)
     for _ in range(150):
         with suppress(TacitError):  # what it still describes is a mechanism
-            assert oracle_from(changed(REGISTRY_ORACLES[name].describe(), chance)).layout.bits > 0
+            assert oracle_from(changed(ORACLES[name].describe(), chance)).layout.bits > 0
 
 
 def test_deep_descriptions_are_refused() -> None:
@@ -252,7 +249,7 @@ def requests(oracle, places, seed: int) -> list[int]:
 @pytest.mark.parametrize("name", CASES)
 def test_a_draw_asks_for_the_same_bits_whatever_the_answer(name):
     """Also where draws are rejected and made again: what is rejected does not depend on it."""
-    oracle = VALUE_INDEPENDENCE_ORACLES[name]
+    oracle = ORACLES[name]
     answers = [oracle.read([answer]) for answer in CASES[name].answers]
     for seed in range(100):
         told = [requests(oracle, place, seed) for place in answers]

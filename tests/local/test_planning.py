@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from local.every_mechanism import ALIKE, NAMES, truth
 from local.local_laws import reproducible
-from local.oracles import NAMES, ORACLES, truth
 from support.tables.shared_data import shared_file
 from tacit.arithmetic.enclosure import exp
 from tacit.errors import DataSourceError, RefusedError, UsageError
@@ -250,7 +250,7 @@ def test_choosing_ranks_by_exact_variance():
 
 
 @pytest.mark.few(9)
-@pytest.mark.parametrize("oracle", ORACLES, ids=NAMES)
+@pytest.mark.parametrize("oracle", ALIKE, ids=NAMES)
 def test_intervals_cover_as_often_as_they_say(oracle):
     answers = truth(12, 2000)
     counts = np.bincount(answers, minlength=12)

@@ -12,7 +12,7 @@ import tacit as tc
 from tacit import framework as fw
 from tacit.core import AbsoluteDistance, L1Distance, Number, Space, Vector
 from tacit.errors import MismatchError, UsageError
-from tacit.mechanisms.truncated_laplace import TruncatedDiscreteLaplace
+from tacit.mechanisms.additive import TruncatedDiscreteLaplace
 
 WHOLE = Space(Number("int"), AbsoluteDistance())
 SHAPES = [(Fraction(1, 2), 1), (Fraction(2), 5), (Fraction(10, 7), 40), (Fraction(10**9), 3)]

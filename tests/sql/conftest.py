@@ -9,8 +9,7 @@ import duckdb
 import pytest
 
 import tacit as tc
-from sql.sql_rows import KINDS, TABLE
-from support.tables.visits import ROWS
+from sql.tables_and_queries import KINDS, ROWS, TABLE
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import importlib.util
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tacit as tc
-from house.project import ROOT
-from sql.queries import opened, queries
-from sql.sql_rows import NUMBERS, SCHEMA, TABLE, rows
+from house.project import ROOT, script
+from sql.tables_and_queries import NUMBERS, SCHEMA, TABLE, opened, queries, rows
 from support.examples import examples
 from tacit.errors import UnsupportedQueryError
 from tacit.expressions.expression import Expression, col
@@ -129,13 +127,7 @@ DECLARED = {"at": "TIMESTAMP"}
 
 
 def tool() -> Any:
-    path = ROOT / "tools" / "make_sql_grammar.py"
-    spec = importlib.util.spec_from_file_location("make_sql_grammar", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("tools/make_sql_grammar.py")
 
 
 def test_the_page_has_the_grammar_of_the_code() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tacit as tc
-from sql.sql_rows import SCHEMA
+from sql.tables_and_queries import SCHEMA
 from tacit.errors import UnsupportedQueryError, UsageError
 from tacit.sql.parse import parse, without_comments
 from tacit.sql.relation import PEOPLE, Tables, rows_of

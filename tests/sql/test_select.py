@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import duckdb
 import pytest
 
 import tacit as tc
-from house.project import ROOT
+from house.project import script
 from tacit.accounting.ledger_chain import canonical
 from tacit.errors import UnsupportedQueryError, UsageError
 
@@ -427,13 +426,7 @@ TABLES = {
 
 @pytest.fixture(scope="module")
 def tpch() -> Any:
-    place = ROOT / "benchmarks" / "tpch.py"
-    spec = importlib.util.spec_from_file_location("tpch_benchmark", place)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("benchmarks/tpch.py")
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tacit.workload import marginals
-from tacit.workload.laplace_marginals import cheapest_cover, total_of
+from tacit.workload.marginals import cheapest_cover, total_of
 from tacit.workload.strategies import minimise
 
 

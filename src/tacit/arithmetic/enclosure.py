@@ -207,11 +207,7 @@ class Enclosure:
 
     @classmethod
     def of(cls, value: Exactly) -> Enclosure:
-        """Return ``value`` itself if it is an enclosure, else the point interval.
-
-        Args:
-            value: a number, or an enclosure.
-        """
+        """Return ``value`` itself if it is an enclosure, else the point interval."""
         if isinstance(value, Enclosure):
             return value
         return _point(value)
@@ -241,61 +237,33 @@ class Enclosure:
         return (self.upper + self.lower) / 2
 
     def contains(self, value: Exactly) -> bool:
-        """True if all of ``value`` lies inside.
-
-        Args:
-            value: a number, or an enclosure of one.
-        """
+        """True if all of ``value`` lies inside."""
         other = Enclosure.of(value)
         return self.lower <= other.lower and other.upper <= self.upper
 
     def below(self, value: Exactly) -> bool:
-        """True if the number is *certainly* below ``value``.
-
-        Args:
-            value: a number, or an enclosure of one.
-        """
+        """True if the number is *certainly* below ``value``."""
         return self.upper < Enclosure.of(value).lower
 
     def above(self, value: Exactly) -> bool:
-        """True if the number is *certainly* above ``value``.
-
-        Args:
-            value: a number, or an enclosure of one.
-        """
+        """True if the number is *certainly* above ``value``."""
         return self.lower > Enclosure.of(value).upper
 
     def at_most(self, value: Exactly) -> bool:
-        """True if the number is *certainly* at most ``value``.
-
-        Args:
-            value: a number, or an enclosure of one.
-        """
+        """True if the number is *certainly* at most ``value``."""
         return self.upper <= Enclosure.of(value).lower
 
     def rounded(self, bits: int = 64) -> Enclosure:
-        """Return a slightly wider enclosure whose ends are short: about ``bits`` digits each.
-
-        Args:
-            bits: how many digits each end keeps.
-        """
+        """Return a slightly wider enclosure whose ends are short: about ``bits`` digits each."""
         return _between(_short(self.lower, bits, up=False), _short(self.upper, bits, up=True))
 
     def maximum(self, value: Exactly) -> Enclosure:
-        """Enclose the greater of the two numbers.
-
-        Args:
-            value: a number, or an enclosure of one.
-        """
+        """Enclose the greater of the two numbers."""
         other = Enclosure.of(value)
         return _between(max(self.lower, other.lower), max(self.upper, other.upper))
 
     def minimum(self, value: Exactly) -> Enclosure:
-        """Enclose the lesser of the two numbers.
-
-        Args:
-            value: a number, or an enclosure of one.
-        """
+        """Enclose the lesser of the two numbers."""
         other = Enclosure.of(value)
         return _between(min(self.lower, other.lower), min(self.upper, other.upper))
 

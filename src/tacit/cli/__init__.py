@@ -12,8 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from tacit.cli.shared.ends import Ends, in_flags
-from tacit.cli.shared.output import warnings_as_notes
+from tacit.cli.shared.output import Ends, in_flags, warnings_as_notes
 from tacit.errors import RefusedError, TacitError, UsageError
 
 _RELEASING = ("release", "sql", "together", "count-over-time")

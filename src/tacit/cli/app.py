@@ -18,8 +18,7 @@ from tacit.cli.local import local_app
 from tacit.cli.release.count_over_time import count_over_time
 from tacit.cli.release.files import check, demo, init
 from tacit.cli.release.ledger import ledger_app
-from tacit.cli.release.release import preview, release, sql
-from tacit.cli.release.together import together
+from tacit.cli.release.release import preview, release, sql, together
 from tacit.cli.release.verify import registry, verify, with_questions
 from tacit.cli.sensitivity import choose_epsilon, sensitivity
 from tacit.cli.service import serve, token_app

@@ -5,16 +5,25 @@ from __future__ import annotations
 import datetime
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NoReturn, Unpack
+from typing import Any, Literal, NoReturn, Unpack
 from urllib.parse import quote
 
 from tacit.accounting.budget import Budget
 from tacit.arithmetic.exact import Number
-from tacit.calls import public
-from tacit.client.remote_plan import RemotePlan, remote_plan
-from tacit.client.remote_question import RemoteDataset, RemoteJob, RemoteQuestion, RemoteSql, pages
-from tacit.client.remote_schedule import RemoteSchedule, remote_schedule, remote_schedules
+from tacit.calls import listed, public
+from tacit.client.remote_question import (
+    RemoteDataset,
+    RemoteJob,
+    RemotePlan,
+    RemoteQuestion,
+    RemoteSql,
+    is_of,
+    pages,
+    release_body,
+    tables_of,
+)
 from tacit.client.transport import Transport
 from tacit.errors import UsageError
 from tacit.tables.plan.preview import Preview
@@ -22,6 +31,104 @@ from tacit.tables.plan.price import Price
 from tacit.tables.plan.query import Declared, Unit
 from tacit.tables.question import QueryableTable
 from tacit.tables.release.answer import Answer
+
+
+@dataclass(frozen=True)
+class ScheduledRelease:
+    """A release in the calendar of a schedule.
+
+    Attributes:
+        due: when it is made, in UTC.
+        tag: its tag: that of the schedule, and its date.
+        state: ``planned``, ``due`` (and not made yet), ``missed``, ``cancelled``, or the state of
+            its release, such as ``done``.
+        job: the number of its release, for :meth:`Connection.job`; None before it was made.
+    """
+
+    due: datetime.datetime
+    tag: str
+    state: str
+    job: str | None
+
+
+@public
+class RemoteSchedule:
+    """A question that a service releases at each time of a calendar, paid for at the beginning.
+
+    Attributes:
+        id: its number at the service.
+    """
+
+    def __init__(self, transport: Transport, fields: Mapping[str, Any]) -> None:
+        self._transport, self._fields = transport, dict(fields)
+        self.id = str(fields["id"])
+        self._path = f"/v1/schedules/{quote(self.id, safe='')}"
+
+    @property
+    def state(self) -> str:
+        """``waiting`` (for a reviewer), ``refused``, ``running``, ``done`` or ``cancelled``.
+
+        Or ``paying``, where its payment stopped half way: the same call again continues it.
+        """
+        return str(self._fresh()["state"])
+
+    @property
+    def title(self) -> str:
+        """What its owner calls it."""
+        return str(self._fields["title"])
+
+    @property
+    def question(self) -> str:
+        """The question, in words."""
+        return str(self._fields["question"])
+
+    @property
+    def cost(self) -> Budget:
+        """The price of each release."""
+        return Budget.from_json(self._fields["cost"])
+
+    @property
+    def total(self) -> Budget:
+        """The price of all releases together."""
+        return Budget.from_json(self._fields["total"])
+
+    @property
+    def calendar(self) -> list[ScheduledRelease]:
+        """Its releases, as they are now."""
+        return [
+            ScheduledRelease(
+                datetime.datetime.fromtimestamp(one["due"], datetime.UTC),
+                str(one["tag"]),
+                str(one["state"]),
+                one["release"],
+            )
+            for one in self._fresh()["calendar"]
+        ]
+
+    def jobs(self) -> list[RemoteJob]:
+        """Return the releases that were made, the first one first."""
+        made = [one.job for one in self.calendar if one.job is not None]
+        return [RemoteJob.named(self._transport, job) for job in made]
+
+    def cancel(self) -> None:
+        """Cancel it: no further release is made, and what was paid stays paid.
+
+        What was paid can be asked with the tags of the calendar, at no further cost.  One that
+        waits for a reviewer is withdrawn, and nothing was spent.
+
+        Raises:
+            RefusedError: it is over.
+            AccessError: it is not yours.
+        """
+        self._fields = self._transport.delete(self._path)
+
+    def _fresh(self) -> dict[str, Any]:
+        if self._fields["state"] != "cancelled" or self._fields.get("calendar") is None:
+            self._fields = self._transport.get(self._path)
+        return self._fields
+
+    def __repr__(self) -> str:
+        return f"<RemoteSchedule {self.id}: {self._fields['state']}>"
 
 
 @public
@@ -81,7 +188,20 @@ class _OfDataset(QueryableTable[RemoteQuestion]):
         Raises:
             UsageError: as :meth:`tacit.Session.plan`; of questions in SQL, when the plan is used.
         """
-        return remote_plan(self._hosted, questions, weights, least, unlisted, nonnegative)
+        at = self._hosted
+        usage = "a plan takes a list of questions: service.plan([service.agg(n=tc.count()), ...])"
+        members = listed(questions, usage)
+        if not members or not all(isinstance(one, (RemoteQuestion, RemoteSql)) for one in members):
+            raise UsageError(usage)
+        if len(tables_of(members)) > 1 or not all(is_of(one, at) for one in members):
+            raise UsageError(
+                "a plan is of questions of one connection, about one table of a data set: make "
+                "them of this one"
+            )
+        if weights is not None and not isinstance(weights, Mapping):
+            raise UsageError('weights name labels, such as weights={"n": 10}')
+        options = {"least": least, "unlisted": unlisted, "nonnegative": nonnegative}
+        return RemotePlan(at, members, {"weights": weights, **options})
 
     def schedule(
         self,
@@ -115,18 +235,29 @@ class _OfDataset(QueryableTable[RemoteQuestion]):
             RefusedError: it was cancelled, or a release with such a tag was made before.
             ServiceError: the service does not answer.
         """
-        return remote_schedule(self._hosted, question, start, every, times, title, price)
+        at = self._hosted
+        request = release_body(question, at, price)
+        if request is None:
+            raise UsageError(
+                "schedule a question or a plan of this connection: "
+                "service.schedule(service.agg(n=tc.count()), start='2026-01-31', every='1mo', ...)"
+            )
+        first = start.isoformat() if isinstance(start, datetime.date) else start
+        calendar = {"start": first, "every": every, "times": times, "title": title}
+        made = at.transport.post(f"{at.path}/schedules", {"request": request, **calendar})
+        return RemoteSchedule(at.transport, made)
 
     def schedules(self) -> list[RemoteSchedule]:
         """Return the schedules that the holder of the token may see."""
-        return remote_schedules(self._hosted)
+        at = self._hosted
+        items = at.transport.get("/v1/schedules")["items"]
+        return [RemoteSchedule(at.transport, one) for one in items if one["dataset"] == at.name]
 
     def history(self) -> list[RemoteJob]:
         """Return the releases that the holder of the token may see."""
-        at = self._hosted
-        return [
-            RemoteJob(at.transport, one) for one in pages(at.transport, "/v1/releases", at.name)
-        ]
+        transport = self._hosted.transport
+        releases = pages(transport, "/v1/releases", self._hosted.name)
+        return [RemoteJob(transport, one) for one in releases]
 
 
 @public
@@ -236,9 +367,7 @@ class Connection(_OfDataset):
         Raises:
             UsageError: there is none that the holder of the token may see.
         """
-        return RemoteJob(
-            self._transport, self._transport.get(f"/v1/releases/{quote(name, safe='')}")
-        )
+        return RemoteJob.named(self._transport, name)
 
     def why(self, action: str) -> str:
         """Return why the holder of the token may, or may not, do something on the data set."""

@@ -1,31 +1,36 @@
-"""Jobs, data sets and questions of a service."""
+"""Jobs, data sets, questions and plans of a service."""
 
 from __future__ import annotations
 
 import datetime
 import secrets
 import time
-from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, NoReturn, Self, Unpack, cast
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar, NoReturn, Self, TypeAlias, Unpack, cast
 from urllib.parse import quote
 
 from tacit.accounting.budget import Budget
-from tacit.arithmetic.exact import Number, as_fraction
+from tacit.arithmetic.exact import Number, as_fraction, as_integer
 from tacit.calls import public
 from tacit.client.transport import Transport, refusal
 from tacit.errors import RefusedError, ServiceError, UsageError, did_you_mean
 from tacit.report import Certificate
 from tacit.tables.dataset.draft import TableShape
+from tacit.tables.joint_plans.merge import Merged
+from tacit.tables.joint_plans.planning import Aim, PlannedQuestions
+from tacit.tables.joint_plans.session_plans import planned
 from tacit.tables.open_source import Source
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import Amount, Price, min_epsilon, priced, read_confidence
 from tacit.tables.plan.query import Declared, Query
 from tacit.tables.privacy_unit import Person
 from tacit.tables.query.joins import MOST_ROWS, Join
-from tacit.tables.question import QuestionBase
+from tacit.tables.question import Question, QuestionBase
 from tacit.tables.reading import DEFAULT_READING
 from tacit.tables.release.answer import AS_IT_IS, Answer, Arrangement
 from tacit.tables.release.opened_table import On, OtherTable, beside, joined_columns, requested_join
+from tacit.tables.session import described_question
 
 # A release that a service works on.
 
@@ -45,7 +50,12 @@ class RemoteJob:
     def __init__(self, transport: Transport, fields: Mapping[str, Any]) -> None:
         self._transport, self._fields = transport, dict(fields)
         self.id = str(fields["id"])
-        self._path = f"/v1/releases/{quote(self.id, safe='')}"
+        self._path = _release_path(self.id)
+
+    @classmethod
+    def named(cls, transport: Transport, name: str) -> Self:
+        """Return the release of a name at the service."""
+        return cls(transport, transport.get(_release_path(name)))
 
     @property
     def state(self) -> str:
@@ -102,9 +112,6 @@ class RemoteJob:
 
     def results(self, timeout: float | None = None) -> list[Answer]:
         """Wait for the tick, and return the answer to each question of a plan, in their order.
-
-        Args:
-            timeout: as in :meth:`result`.
 
         Returns:
             One answer for a release that is no plan.
@@ -176,6 +183,10 @@ class RemoteJob:
 
     def __repr__(self) -> str:
         return f"<RemoteJob {self.id}: {self._fields['state']}>"
+
+
+def _release_path(name: str) -> str:
+    return f"/v1/releases/{quote(name, safe='')}"
 
 
 def _shown(fields: Mapping[str, Any]) -> list[Any] | None:
@@ -404,9 +415,6 @@ class _SentQuestion(Sent):
     def free_errors(self, *, tag: str | None = None) -> dict[str, float] | None:
         """Return the standard errors that :meth:`free_answer` would have; None as there.
 
-        Args:
-            tag: as in :meth:`free_answer`.
-
         Raises:
             UsageError, AccessError, ServiceError: as :meth:`free_answer`.
         """
@@ -477,12 +485,6 @@ class RemoteQuestion(QuestionBase, _SentQuestion):
         return {"described": _fields(self.described())}
 
 
-def remote_parts(question: RemoteQuestion) -> tuple[Query, Declared]:
-    """Return what a question is made of, and what is declared of its table."""
-    own = question
-    return own._query, own._declared
-
-
 @public
 class RemoteSql(_SentQuestion):
     """A question in SQL; the service translates it, and refuses what it cannot."""
@@ -513,12 +515,16 @@ def _fields(described: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
+def is_of(question: Sent, at: RemoteDataset) -> bool:
+    """Return whether a question is to this data set, over this connection."""
+    return question._at is at
+
+
 def release_body(question: object, at: RemoteDataset, price: Price) -> dict[str, Any] | None:
     """Return the request of a release; None of what cannot be asked there."""
-    if not isinstance(question, Sent) or question._at is not at:
+    if not isinstance(question, Sent) or not is_of(question, at):
         return None
-    body = {**question._payload(), **exact_price(price)}
-    return {name: value for name, value in body.items() if value is not None}
+    return _given({**question._payload(), **exact_price(price)})
 
 
 def exact_price(price: Price) -> dict[str, Any]:
@@ -530,3 +536,176 @@ def exact_price(price: Price) -> dict[str, Any]:
         elif value is not None:
             plain[name] = value if name == "tag" else str(as_fraction(cast("Number", value), name))
     return plain
+
+
+Asked: TypeAlias = RemoteQuestion | RemoteSql
+
+
+@public
+class RemotePlan(Sent, PlannedQuestions):
+    """Several questions to a data set of a service, answered together under one charge.
+
+    It is used as :class:`tacit.tables.joint_plans.planning.QuestionPlan`.  Its strategy, its
+    errors next to those of asking one by one, its page and :meth:`cheapest` are computed on this
+    machine, from public facts; the service previews, charges and answers it.
+    """
+
+    _asks: ClassVar = "plans"
+    _previews: ClassVar = "plans/preview"
+
+    def __init__(
+        self,
+        at: RemoteDataset,
+        questions: Sequence[Asked],
+        options: Mapping[str, Any],
+        merged: tuple[Merged, tuple[str, ...]] | None = None,
+        aim: Aim | None = None,
+    ) -> None:
+        self._at, self._questions, self._options = at, tuple(questions), dict(options)
+        self._aim, self._loss_kind = aim, at.budget.kind
+        if merged is None and not any(isinstance(one, RemoteSql) for one in questions):
+            merged = self._merge([one for one in questions if isinstance(one, RemoteQuestion)])
+        if merged is not None:
+            self._merged = merged
+
+    @cached_property
+    def _merged(self) -> tuple[Merged, tuple[str, ...]]:
+        # Where a question is in SQL the service translates it: at any price, for the strategy
+        # depends on none.
+        amount = "rho" if self._loss_kind == "concentrated" else "epsilon"
+        reply = self._previewed({**self._payload(), amount: "1", "rows": [100]})
+
+        def rows_of(name: str) -> Question:
+            table = self._at.table(name or None)
+            return cast("Question", RemoteQuestion(self._at, *self._at.question(table)))
+
+        return self._merge(
+            [
+                cast("RemoteQuestion", described_question(one["described"], rows_of))
+                for one in reply["plan"]["questions"]
+            ]
+        )
+
+    def _merge(self, questions: Sequence[RemoteQuestion]) -> tuple[Merged, tuple[str, ...]]:
+        queries = [one._query for one in questions]
+        return planned(queries, questions[0]._declared, self._loss_kind, **self._options)
+
+    @property
+    def _plan(self) -> Merged:  # type: ignore[override]
+        return self._merged[0]
+
+    @property
+    def _notes(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self._merged[1]
+
+    def preview(
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        *,
+        tag: str | None = None,
+        rows: Iterable[int] = (100, 1_000, 10_000),
+        confidence: Number | None = None,
+    ) -> Preview:
+        """Return the expected error of every answer, before anything is spent.
+
+        See :meth:`tacit.tables.joint_plans.planning.QuestionPlan.preview`; ``free`` has the labels
+        of the questions that follow from releases that the holder of the token may see.
+
+        Raises:
+            UsageError: a question, or what the plan may spend, is wrong.
+            AccessError: this is not for the holder of the token.
+            ServiceError: the service does not answer.
+        """
+        price = Price(epsilon=epsilon, delta=delta, rho=rho, tag=tag)
+        return Preview.from_json(self._expected(price, rows, confidence)["preview"])
+
+    def release(
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        *,
+        tag: str | None = None,
+    ) -> list[Answer]:
+        """Publish the answers to all questions, and pay for them once; waits for the service.
+
+        See :meth:`tacit.tables.joint_plans.planning.QuestionPlan.release`.  Where the connection
+        breaks, the same request is sent again under the same key, which charges nothing twice.
+
+        Returns:
+            One answer per question, in their order.
+
+        Raises:
+            BudgetError: more than remains; nothing was spent.
+            UsageError, AccessError, ServiceError: as :meth:`preview`.
+            RefusedError: a reviewer refused it.
+        """
+        return self.submit(epsilon, delta, rho, tag=tag).results()
+
+    def submit(
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        *,
+        tag: str | None = None,
+    ) -> RemoteJob:
+        """Ask for a release, and return at once; :meth:`RemoteJob.results` has the answers."""
+        price = Price(epsilon=epsilon, delta=delta, rho=rho, tag=tag)
+        return self._submitted({**self._payload(), **exact_price(price)})
+
+    def free_answers(self, *, tag: str | None = None) -> list[Answer | None]:
+        """Return the answers that follow from releases that one may see; never spends.
+
+        Args:
+            tag: of the releases.
+
+        Returns:
+            For each question, in their order, its answer, or None where it does not follow.
+
+        Raises:
+            UsageError, AccessError, ServiceError: as :meth:`preview`.
+        """
+        return [one.free_answer(tag=tag) for one in self._questions]
+
+    def free_errors(self, *, tag: str | None = None) -> list[dict[str, float] | None]:
+        """Return the standard errors that :meth:`free_answers` would have.
+
+        Raises:
+            UsageError, AccessError, ServiceError: as :meth:`preview`.
+        """
+        return [one.free_errors(tag=tag) for one in self._questions]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on the plan: what its questions state differently of a column."""
+        return self._notes
+
+    def _weighted(self, plan: Merged, aim: Aim) -> Self:
+        merged = plan, self._notes
+        return type(self)(self._at, self._questions, self._options, merged, aim)
+
+    def _payload(self) -> dict[str, Any]:
+        weights = self._options["weights"]
+        defaults = {"least": "total", "unlisted": "count", "nonnegative": False}
+        fields = {name: v for name, v in self._options.items() if v != defaults.get(name)}
+        if weights is not None:
+            fields["weights"] = {
+                label: as_integer(one, f"the weight of {label!r}") for label, one in weights.items()
+            }
+        if self._aim is not None:
+            fields["cheapest"] = {
+                "targets": {label: str(one) for label, one in self._aim.targets.items()},
+                "confidence": str(as_fraction(self._aim.confidence)),
+                "rows": self._aim.rows,
+            }
+        questions = [one._payload() for one in self._questions]
+        table = next(iter(tables_of(self._questions)), None)
+        return {"questions": questions, "table": table, **fields}
+
+
+def tables_of(questions: Iterable[object]) -> set[str | None]:
+    """Return the tables of questions; one in SQL names its table in its text."""
+    return {one._query.table for one in questions if isinstance(one, RemoteQuestion)}

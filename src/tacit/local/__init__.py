@@ -13,7 +13,6 @@ unbiased counts with standard errors.
 
 from tacit.local.attributes import AttributeSampling, AttributeSplitting, KeyValue, KeyValueEstimate
 from tacit.local.batch_file import append_reports, shuffle_reports, write_reports
-from tacit.local.browser import client_config, write_page
 from tacit.local.collector import Collector, shard_of
 from tacit.local.device import Device, TwoStage
 from tacit.local.estimate import (
@@ -27,14 +26,18 @@ from tacit.local.estimate import (
 )
 from tacit.local.frequency.bit_vectors import SummationHistogram, ThresholdHistogram, UnaryEncoding
 from tacit.local.frequency.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
-from tacit.local.frequency.direct_encoding import GRR, DirectEncoding, RandomizedResponse
+from tacit.local.frequency.direct_encoding import (
+    GRR,
+    DirectEncoding,
+    RandomizedResponse,
+    SubsetSelection,
+)
 from tacit.local.frequency.hadamard_response import HadamardResponse
 from tacit.local.frequency.local_hashing import (
     BinaryLocalHashing,
     LocalHashing,
     OptimizedLocalHashing,
 )
-from tacit.local.frequency.subset_selection import SubsetSelection
 from tacit.local.items import Items
 from tacit.local.numeric import (
     Duchi,
@@ -49,7 +52,7 @@ from tacit.local.planning import Choice, amplified, amplified_delta, choose
 from tacit.local.poisoning import influence
 from tacit.local.ranges_and_sets import HierarchicalRanges, PaddedSets, PrefixExtending
 from tacit.local.rappor import Rappor
-from tacit.local.wire import Wire
+from tacit.local.wire import Wire, client_config, write_page
 
 __all__ = [
     "GRR",

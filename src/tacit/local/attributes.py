@@ -355,20 +355,12 @@ class KeyValueEstimate:
     mean_error: float
 
     def interval(self, level: object = 0.95) -> tuple[float, float]:
-        """Return ends that hold the true share of people with the key with this probability.
-
-        Args:
-            level: the probability, such as 0.95.
-        """
+        """Return ends that hold the true share of people with the key with this probability."""
         half = quantile(level) * self.frequency_error
         return max(0.0, self.frequency - half), min(1.0, self.frequency + half)
 
     def mean_interval(self, level: object = 0.95) -> tuple[float, float]:
-        """Return ends that hold the mean of the values about so often; poor for a rare key.
-
-        Args:
-            level: the probability, such as 0.95.
-        """
+        """Return ends that hold the mean of the values about so often; poor for a rare key."""
         half = quantile(level) * self.mean_error
         return self.mean - half, self.mean + half
 

@@ -202,11 +202,6 @@ def append_reports(
     Several processes may append to one file: each holds its lock meanwhile.  A record that a
     crash cut short is cut away first.  Returns how many reports were appended.
 
-    Args:
-        path: the batch file.
-        oracle: the mechanism.
-        reports: what ``oracle.perturb_many`` gave.
-
     Raises:
         MismatchError: the file holds reports of another mechanism or question.
         DataSourceError: the file cannot be written, or is not a batch file.

@@ -109,10 +109,6 @@ def shard_of(report: bytes, of: int) -> int:
 
     What is not a report belongs to some collector as well, which refuses and counts it.
 
-    Args:
-        report: the bytes of one report.
-        of: how many collectors there are.
-
     >>> from tacit.local import RandomizedResponse, Wire
     >>> 0 <= shard_of(Wire(RandomizedResponse(p="3/4")).encode(1), 4) < 4
     True
@@ -481,9 +477,6 @@ class Collector:
         """Return how far ``poisoned`` reports among those added up can move the estimate.
 
         See :func:`tacit.local.influence`.
-
-        Args:
-            poisoned: how many of the reports may be made up.
         """
         return influence(self.oracle, poisoned, n=max(1, self._n))
 
@@ -542,19 +535,11 @@ class Collector:
         return accepted
 
     def add_report(self, data: bytes) -> bool:
-        """Add one report that travelled alone; returns whether it was accepted; never raises.
-
-        Args:
-            data: the bytes of one report, as a device sent them.
-        """
+        """Add one report that travelled alone; returns whether it was accepted; never raises."""
         return self._add_decoded(self._wire.read(data))
 
     def add_json(self, text: str | bytes) -> bool:
-        """Add one report written as JSON; returns whether it was accepted; never raises.
-
-        Args:
-            text: one report as JSON.
-        """
+        """Add one report written as JSON; returns whether it was accepted; never raises."""
         return self._add_decoded(self._wire.read_json(text))
 
     def _add_decoded(self, decoded: Decoded | Reason) -> bool:
@@ -569,9 +554,6 @@ class Collector:
 
         A file of another question is refused record by record; what is not a batch file counts as
         one refused report.
-
-        Args:
-            path: of the batch file.
 
         Raises:
             DataSourceError: the file cannot be opened or read.
@@ -684,9 +666,6 @@ class Collector:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save to a file, which after a crash is either complete or the former one.
 
-        Args:
-            path: of the file.
-
         Raises:
             DataSourceError: the file cannot be written.
         """
@@ -699,9 +678,6 @@ class Collector:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Collector:
         """Resume from a file that :meth:`save` wrote.
-
-        Args:
-            path: of the file.
 
         Raises:
             DataSourceError: the file cannot be read, is not that of a collector, or was damaged.

@@ -263,19 +263,11 @@ class Device:
         return self.budget - self.spent
 
     def cost(self, question: Oracle) -> Fraction:
-        """Return what a new true answer to the question costs, rounded up.
-
-        Args:
-            question: the mechanism that asks it.
-        """
+        """Return what a new true answer to the question costs, rounded up."""
         return _public(question)[1]
 
     def left(self, question: Oracle) -> int:
-        """Return how many more new true answers to the question the budget pays for.
-
-        Args:
-            question: the mechanism that asks it.
-        """
+        """Return how many more new true answers to the question the budget pays for."""
         return int(self.remaining // self.cost(question))
 
     def report(

@@ -273,11 +273,7 @@ class Items:
 
     @classmethod
     def of(cls, domain: int | Iterable[object] | Items) -> Items:
-        """Return ``domain`` itself if it is a list of items, else make one of it.
-
-        Args:
-            domain: items, a list of labels, or how many integers from 0.
-        """
+        """Return ``domain`` itself if it is a list of items, else make one of it."""
         return domain if isinstance(domain, Items) else cls(domain)
 
     def __len__(self) -> int:
@@ -318,11 +314,7 @@ class Items:
         return other, missing
 
     def index_of(self, value: object) -> int:
-        """Return the position of an answer, of ``other`` or ``missing``, or -1; never raises.
-
-        Args:
-            value: a raw answer.
-        """
+        """Return the position of an answer, of ``other`` or ``missing``, or -1; never raises."""
         if type(value) is str and not isinstance(self.labels, range):
             known = self._indices.get(value)
             if known is not None:  # nearly all answers of nearly all questions
@@ -367,9 +359,6 @@ class Items:
     def index(self, value: object) -> int:
         """Return the position of one answer.
 
-        Args:
-            value: an answer, as it was given.
-
         Raises:
             UsageError: an answer outside the list, and no ``other`` item; the message does not
                 repeat it.
@@ -378,9 +367,6 @@ class Items:
 
     def indices(self, values: Iterable[object]) -> NDArray[np.int64]:
         """Return the position of each answer: an int64 array.
-
-        Args:
-            values: answers, as they were given.
 
         Raises:
             UsageError: an answer outside the list, and no ``other`` item.
@@ -409,9 +395,6 @@ class Items:
     @classmethod
     def from_description(cls, description: Mapping[str, object]) -> Items:
         """Build the items from their description.
-
-        Args:
-            description: what :meth:`describe` returned.
 
         Raises:
             UsageError: a description of something else.

@@ -197,9 +197,6 @@ class MeanOracle(NumberOracle):
     def exact_mean(self, state: State) -> Fraction:
         """Return the unbiased estimate of the mean as an exact fraction.
 
-        Args:
-            state: what :meth:`aggregate` returned.
-
         Raises:
             UsageError: there are no reports.
         """
@@ -223,9 +220,6 @@ class MeanOracle(NumberOracle):
 
     def estimate(self, reports: object) -> MeanEstimate:
         """Estimate the mean, without bias, from a state or a batch of reports.
-
-        Args:
-            reports: a state, or a batch of reports.
 
         Raises:
             UsageError: reports that this mechanism cannot have made, or none.
@@ -909,10 +903,9 @@ class SquareWave(Windowed, NumberOracle):
         return np.clip(ends[0], 0, n), np.clip(ends[1], 0, n)
 
     def influence_on(self, edges: object = None) -> NDArray[np.float64]:
-        """Return the most that one poisoned report moves each count of the unbiased estimate.
+        """Return the most that one poisoned report moves each count of an unbiased estimate.
 
-        Args:
-            edges: of the bins of the estimate.
+        ``edges`` as in :meth:`estimate`.
         """
         return np.abs(self._scores(self._groups(edges))).max(axis=1)  # type: ignore[no-any-return]
 

@@ -107,20 +107,13 @@ class Layout:
         return {"integer": 0, "bits": (self.width + 7) // 8, "integers": self.width}[self.kind]
 
     def empty(self, n: int) -> NDArray[np.generic]:
-        """Return an uninitialised batch of ``n`` reports.
-
-        Args:
-            n: how many reports it holds.
-        """
+        """Return an uninitialised batch of ``n`` reports."""
         return np.empty((n, self.columns) if self.columns else n, self.dtype)
 
     def check(self, reports: object) -> NDArray[np.generic]:
         """Return the reports as a batch, refusing what has not its shape or is not integers.
 
         Whether each report can have come from the mechanism is for :meth:`valid`.
-
-        Args:
-            reports: a batch of reports, as it comes.
 
         Raises:
             UsageError: another shape, or numbers that are not whole.
@@ -137,11 +130,7 @@ class Layout:
         return array
 
     def valid(self, reports: NDArray[np.generic]) -> NDArray[np.bool_]:
-        """Return for each report of a checked batch whether all its values are in range.
-
-        Args:
-            reports: a batch of reports.
-        """
+        """Return for each report of a checked batch whether all its values are in range."""
         array: Any = reports
         within: NDArray[np.bool_] = np.ones(len(array), bool)
         top = 255 if self.kind == "bits" else self.limit - 1
@@ -237,10 +226,9 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "device": ("TwoStage",),
     "frequency.bit_vectors": ("SummationHistogram", "ThresholdHistogram", "UnaryEncoding"),
     "frequency.count_mean_sketch": ("CountMeanSketch", "HadamardCountMeanSketch"),
-    "frequency.direct_encoding": ("DirectEncoding", "RandomizedResponse"),
+    "frequency.direct_encoding": ("DirectEncoding", "RandomizedResponse", "SubsetSelection"),
     "frequency.hadamard_response": ("HadamardResponse",),
     "frequency.local_hashing": ("BinaryLocalHashing", "LocalHashing", "OptimizedLocalHashing"),
-    "frequency.subset_selection": ("SubsetSelection",),
     "numeric": ("Duchi", "HybridMean", "LaplaceMean", "Piecewise", "SquareWave"),
     "ranges_and_sets": ("HierarchicalRanges", "PaddedSets", "PrefixExtending"),
     "rappor": ("Rappor",),
@@ -364,9 +352,6 @@ class Oracle(ABC):
     def perturb(self, value: object) -> object:
         """Return one report: a numpy integer, or a row of the kind that ``layout`` states.
 
-        Args:
-            value: the true answer of one person.
-
         Raises:
             UsageError: an answer outside the domain that has no declared place.
         """
@@ -374,9 +359,6 @@ class Oracle(ABC):
 
     def perturb_many(self, values: Iterable[object]) -> NDArray[np.generic]:
         """Return the reports of many people, one a value, as ``layout`` states.
-
-        Args:
-            values: true answers, one a person.
 
         Raises:
             UsageError: an answer outside the domain that has no declared place.

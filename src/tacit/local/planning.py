@@ -19,10 +19,9 @@ from tacit.arithmetic.exact import Number, as_fraction, as_integer, float_down, 
 from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.frequency.bit_vectors import SummationHistogram, ThresholdHistogram, UnaryEncoding
-from tacit.local.frequency.direct_encoding import DirectEncoding
+from tacit.local.frequency.direct_encoding import DirectEncoding, SubsetSelection
 from tacit.local.frequency.hadamard_response import HadamardResponse
 from tacit.local.frequency.local_hashing import BinaryLocalHashing, OptimizedLocalHashing
-from tacit.local.frequency.subset_selection import SubsetSelection
 from tacit.local.items import Items
 from tacit.local.oracle import FrequencyOracle, Oracle
 
@@ -90,11 +89,7 @@ class Choice:
     def crossings(
         self, sizes: Iterable[int] | None = None
     ) -> dict[str, list[tuple[int, Fraction]]]:
-        """Return for each mechanism its variance over sizes of the domain, from 2 to 4,096.
-
-        Args:
-            sizes: of the domain; by default powers of two.
-        """
+        """Return for each mechanism its variance over sizes of the domain: 2, 4, ... 4,096."""
         points = [1 << i for i in range(1, 13)] if sizes is None else list(sizes)
         crossings: dict[str, list[tuple[int, Fraction]]] = {}
         for size in points:

@@ -93,11 +93,6 @@ def influence(oracle: Oracle, poisoned: int, n: int) -> Influence | dict[str, In
     mechanisms are as linear; each states its own number.  For a mean it is what a poisoned report
     in place of an honest one does.
 
-    Args:
-        oracle: the mechanism.
-        poisoned: how many of the reports are poisoned.
-        n: how many reports there are in all.
-
     Returns:
         An :class:`Influence`; of several attributes, or levels, one for each by its name.  Where
         one of them is drawn, a poisoned report may choose it, and its estimate is scaled up to all

@@ -352,6 +352,15 @@ def probability(value: Number, name: str) -> Fraction:
     return dyadic_near(share)
 
 
+def refuse_blind(p: Fraction, items: int, size: int = 1) -> None:
+    """Raise if a report that covers the truth with probability p would say nothing of it."""
+    if p * items == size:
+        raise UsageError(
+            f"p = {size}/{items} gives every answer the same distribution of reports: choose "
+            "another p"
+        )
+
+
 def truth_probability(p: Number | None, epsilon: Any, others: int) -> Fraction:
     """Return the probability of the truth next to ``others`` answers that are equally likely.
 

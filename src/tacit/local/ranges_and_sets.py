@@ -90,11 +90,6 @@ class HierarchicalRanges(AttributeSampling):
     def share(self, reports: object, first: int, last: int) -> float:
         """Return the estimated share of people from ``first`` to ``last``, both included.
 
-        Args:
-            reports: a state, or a batch of reports.
-            first: the first value of the range.
-            last: its last value, which belongs to it.
-
         Raises:
             UsageError: ends reversed or outside, reports that this mechanism cannot have made.
         """
@@ -106,10 +101,6 @@ class HierarchicalRanges(AttributeSampling):
         A report's score is the sum of its scores for the range's intervals of its level; its mean
         is 1 for people in them and 0 for others.  The variance is bounded by the mean square of the
         scores, estimated from the reports: the probability that draws the levels is in it.
-
-        Args:
-            reports: a state of this mechanism, or a batch.
-            ranges: pairs of values.
 
         Raises:
             UsageError: no ranges, ends reversed or outside, reports that this mechanism cannot
@@ -155,10 +146,6 @@ class HierarchicalRanges(AttributeSampling):
 
         A report is of one level, and its score is summed over the range's intervals of that level;
         all levels' shares are added, each from its part of the people.
-
-        Args:
-            first: the first value of the range.
-            last: its last value, which belongs to it.
 
         Raises:
             UsageError: ends reversed or outside.
@@ -374,9 +361,6 @@ class PaddedSets(Oracle):
     def members(self, value: object) -> list[int]:
         """Return the positions of a set's items; a missing set is an empty one.
 
-        Args:
-            value: the set of a person: a collection of items, or None.
-
         Raises:
             UsageError: one text or number in place of a set.
         """
@@ -405,9 +389,6 @@ class PaddedSets(Oracle):
         """Estimate how many people have each item; the last item represents empty slots.
 
         The error includes that of drawing slots.
-
-        Args:
-            reports: a state, or a batch of reports.
         """
         state = self._state(reports)
         slots = self.oracle.estimate(replace(state, oracle=self.oracle.fingerprint))

@@ -156,29 +156,17 @@ class Rappor(WordOracle, Staged):
         return bits.view(np.uint8)
 
     def draw_cohorts(self, n: int) -> NDArray[np.int64]:
-        """Draw the cohorts of ``n`` devices.
-
-        Args:
-            n: how many devices there are.
-        """
+        """Draw the cohorts of ``n`` devices."""
         return uniform_below(self.cohorts, n).astype(np.int64)
 
     def permanent(self, filters: Rows) -> Rows:
-        """Draw the rows that devices keep, (n, m) of 0 and 1, from true filters.
-
-        Args:
-            filters: bits of shape (n, m).
-        """
+        """Draw the rows that devices keep, (n, m) of 0 and 1, from true filters."""
         n = len(filters)
         blind, coin = self._coins(self.f, n), self._coins(Fraction(1, 2), n)
         return filters ^ (filters ^ coin) & blind
 
     def instantaneous(self, kept: Rows) -> Rows:
-        """Draw the bits of one report, (n, m) of 0 and 1, from kept rows.
-
-        Args:
-            kept: bits of shape (n, m).
-        """
+        """Draw the bits of one report, (n, m) of 0 and 1, from kept rows."""
         n = len(kept)
         zero, one = self._coins(self.p, n), self._coins(self.q, n)
         return zero ^ (zero ^ one) & kept
@@ -190,12 +178,7 @@ class Rappor(WordOracle, Staged):
         return np.unpackbits(rows, axis=1, count=self.bloom_bits, bitorder="little")
 
     def report(self, bits: Rows, cohort: NDArray[np.int64]) -> Rows:
-        """Pack bits and cohorts into reports.
-
-        Args:
-            bits: of shape (n, m).
-            cohort: of each device, of shape (n,).
-        """
+        """Pack bits and cohorts into reports."""
         number = cohort[:, None] >> np.arange(self._cohort_bits) & 1
         both = np.concatenate((bits, number.astype(np.uint8)), axis=1)
         return np.packbits(both, axis=1, bitorder="little")
@@ -284,10 +267,6 @@ class Rappor(WordOracle, Staged):
 
         In each cohort the worst report sets just the bits that pull a count the same way.  The
         sizes of the cohorts are those of the reports.
-
-        Args:
-            reports: a state, or a batch of reports.
-            candidates: the answers that are looked for.
 
         Raises:
             UsageError: as :meth:`estimate`.

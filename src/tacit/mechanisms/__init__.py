@@ -2,7 +2,13 @@
 
 from tacit.core.divergences import Product
 from tacit.mechanisms.adaptive_composition import Adaptive, adaptive
-from tacit.mechanisms.additive import Gaussian, Geometric, Laplace, TruncatedGeometric
+from tacit.mechanisms.additive import (
+    Gaussian,
+    Geometric,
+    Laplace,
+    TruncatedGeometric,
+    TruncatedLaplace,
+)
 from tacit.mechanisms.calibration import calibrate, half_width, plot_accuracy
 from tacit.mechanisms.continual_counting import ContinualCount, Counter
 from tacit.mechanisms.noisy_max import Exponential, NoisyMax, PermuteAndFlip
@@ -22,7 +28,6 @@ from tacit.mechanisms.smooth import SmoothNoise
 from tacit.mechanisms.sparse_vector import AboveThreshold, SparseVector
 from tacit.mechanisms.staircase import Staircase
 from tacit.mechanisms.subsampling import poisson_sample, sample_without_replacement
-from tacit.mechanisms.truncated_laplace import TruncatedLaplace
 from tacit.mechanisms.user_defined import user_measurement, user_transformation
 
 __all__ = [

@@ -219,19 +219,12 @@ class Counter:
         return PureDP() if self.step.method == "tree" else ZeroConcentratedDP()
 
     def map(self, d_in: NumberLike) -> Fraction:
-        """Return the loss of the whole stream where its steps differ by ``d_in`` in total.
-
-        Args:
-            d_in: the sum of the differences of all steps.
-        """
+        """Return the loss of the whole stream where its steps differ by ``d_in`` in total."""
         distance = positive(d_in, "d_in") if d_in else Fraction(0)
         return Fraction(self.step._charge(self.horizon)(distance))
 
     def next(self, amount: object) -> object:
         """Add what this step brings, and release the total so far.
-
-        Args:
-            amount: what the step brings: an integer.
 
         Returns:
             An integer (tree) or a float (factorisation).

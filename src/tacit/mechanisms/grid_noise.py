@@ -14,12 +14,13 @@ import numpy as np
 from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction
-from tacit.core import L2Distance, Number, Space, Step, Vector
+from tacit.core import AbsoluteDistance, L2Distance, Number, Space, Step, Vector
 from tacit.core.divergences import Product
 from tacit.core.losses.base import Dominating, PrivacyLoss
 from tacit.core.losses.composition import Summand
 from tacit.errors import UsageError
 
+CHAIN_STATISTIC = "; chain a statistic such as count() before it"
 _MAX_SQUARE = 3  # the square of an L2 distance in units up to which no cell can move by two
 
 
@@ -57,6 +58,14 @@ class AggregateGrid:
                 "vector of public size",
             )
         return cls(space, grid, grid * count, rounds=True)
+
+    @classmethod
+    def of_number(cls, space: Space, step: Step, hint: str = "") -> AggregateGrid:
+        """Return the lattice of one number under the absolute distance."""
+        if isinstance(space.domain, Vector) or not isinstance(space.metric, AbsoluteDistance):
+            why = f"needs a number under the absolute distance, not ({space}){hint}"
+            raise step.mismatch(space, why)
+        return cls.of(space, step, None)
 
     def units(self, value: Any) -> Any:
         """Return whole units: Python integers, so that nothing overflows, or an int64 array."""

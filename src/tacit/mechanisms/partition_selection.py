@@ -34,9 +34,8 @@ from tacit.core.divergences import Product
 from tacit.core.losses.additive_noise import GaussianShift
 from tacit.core.losses.composition import ComposedLosses
 from tacit.errors import MismatchError, UsageError, shown_value
-from tacit.mechanisms.additive import continuous_sigma
+from tacit.mechanisms.additive import continuous_sigma, draw_within, probability_within
 from tacit.mechanisms.output_distribution import FiniteDistribution, approximate_loss
-from tacit.mechanisms.truncated_laplace import draw_within, probability_within
 from tacit.noise import NoiseDistribution
 
 

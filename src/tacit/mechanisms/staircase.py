@@ -13,7 +13,7 @@ from tacit import noise
 from tacit.arithmetic.enclosure import Enclosure, exp, log
 from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_integer, positive
-from tacit.core import AbsoluteDistance, Measurement, PureDP, Space, Step, Vector, register
+from tacit.core import Measurement, PureDP, Space, Step, register
 from tacit.core.losses.distribution import PrivacyLossDistribution, dominating_pair, three_losses
 from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.grid_noise import AggregateGrid, LatticeDistribution
@@ -200,7 +200,7 @@ class Staircase(Step):
         UsageError: an epsilon or width that is not above zero, a step below one.
 
     Example:
-        >>> from tacit.core import SymmetricDistance
+        >>> from tacit.core import SymmetricDistance, Vector
         >>> from tacit.transformations import Clamp, Sum
         >>> total = Space(Vector(int), SymmetricDistance()) >> Clamp(0, 12) >> Sum()
         >>> m = total >> Staircase(epsilon=2, width=12)
@@ -222,9 +222,7 @@ class Staircase(Step):
 
     def build(self, space: Space) -> Measurement:
         """Return the mechanism on a number under the absolute distance; its grid has the width."""
-        if isinstance(space.domain, Vector) or not isinstance(space.metric, AbsoluteDistance):
-            raise self.mismatch(space, f"needs a number under the absolute distance, not ({space})")
-        lattice = AggregateGrid.of(space, self, None)
+        lattice = AggregateGrid.of_number(space, self)
         epsilon, stretch = Fraction(self.epsilon), Fraction(self.width)
         units = stretch / lattice.grid
         if units.denominator != 1 or (self.step or 1) > units or units >= epsilon * (1 << 50):

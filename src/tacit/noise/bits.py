@@ -124,9 +124,6 @@ def observed_choice(
 def random_bytes(n: int) -> bytes:
     """Return ``n`` secure random bytes.
 
-    Args:
-        n: how many bytes, at least 0.
-
     Raises:
         UsageError: ``n`` is negative or not whole.
 

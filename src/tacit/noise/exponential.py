@@ -148,11 +148,7 @@ class ExponentialChoice:
                 return index
 
     def draw_many(self, size: Size) -> NDArray[np.int64]:
-        """Draw an int64 array of indices of the given length or shape.
-
-        Args:
-            size: the length of the array, or its shape.
-        """
+        """Draw an int64 array of indices of the given length or shape."""
         shape, n = shape_of(size)
         return np.reshape(observed(self, n, lambda: self._draw(n)), shape)
 

@@ -100,9 +100,6 @@ class NoiseDistribution(ABC):
     def support(self, mass: Number) -> tuple[int, int]:
         """Return (lowest, highest) whose interval holds at least ``mass`` of the probability.
 
-        Args:
-            mass: the probability, from 0 to below 1.
-
         Raises:
             UsageError: ``mass`` is not within 0 <= mass < 1.
         """
@@ -118,9 +115,6 @@ class NoiseDistribution(ABC):
 
     def draw_many(self, size: Size) -> NDArray[np.int64]:
         """Draw an array of the given length or shape.
-
-        Args:
-            size: the length of the array, or its shape.
 
         Raises:
             UsageError: ``size`` is negative or not whole.

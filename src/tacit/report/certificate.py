@@ -65,9 +65,6 @@ class Certificate(Shown):
     def load(cls, path: str | os.PathLike[str]) -> Certificate:
         """Read a certificate that was saved as JSON.
 
-        Args:
-            path: of the file of JSON.
-
         Raises:
             UsageError: the file does not exist, or is not a certificate; JSON beyond the limits of
                 :func:`tacit.outside.read_json`.

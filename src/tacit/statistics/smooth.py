@@ -276,16 +276,9 @@ def smooth_sensitivity(
     at most a relative 1e-6 above it wherever ``A`` is exact: a mechanism counts ``beta`` and 1e-6.
     The maximum runs over all distances: stopping early (at 200, say) is wrong for a small ``beta``.
 
-    Args:
-        statistic: a name such as ``"median"``, a statistic, or (with ``values``) any function.
-        data: the records, at least one; those outside the bounds count as the nearer bound.
-        bounds: the public bounds ``(lower, upper)`` of a record.
-        beta: how much the logarithm may move between neighbours; above 0.
-        relation: ``"unbounded"`` (the default), ``"add"``, ``"remove"`` or ``"bounded"``.
-        values: instead of bounds, the public values that a record may have: few enough to search.
-        farthest: with ``values``, under ``unbounded`` and ``add``: the largest ``t`` to search.
-        largest: with ``values``, under ``unbounded`` and ``add``: a proven bound on the global
-            sensitivity, for ``t`` beyond ``farthest``.
+    ``beta`` is above 0.  With ``values``, under ``unbounded`` and ``add``, ``farthest`` is the
+    largest ``t`` to search, and ``largest`` a proven bound on the global sensitivity beyond it.
+    The other arguments are those of :func:`local_sensitivity_at`.
 
     Raises:
         UsageError: ``beta`` missing, zero or negative, or what :func:`at_distance` refuses.
@@ -320,16 +313,8 @@ def distance_to_instability(
     moves it by at most one, so that it can be tested with little noise (Dwork and Lei 2009).  Where
     ``A`` is only bounded from above, so is the distance from below, and it still moves by one.
 
-    Args:
-        statistic: a name such as ``"median"``, a statistic, or (with ``values``) any function.
-        data: the records, at least one; those outside the bounds count as the nearer bound.
-        bounds: the public bounds ``(lower, upper)`` of a record.
-        bound: on the local sensitivity, in the unit of the statistic; above 0.
-        relation: ``"unbounded"`` (the default), ``"add"``, ``"remove"`` or ``"bounded"``.
-        values: instead of bounds, the public values that a record may have: few enough to search.
-        farthest: with ``values``, under ``unbounded`` and ``add``: the largest ``t`` to search.
-        largest: with ``values``, under ``unbounded`` and ``add``: a proven bound on the global
-            sensitivity, for ``t`` beyond ``farthest``.
+    ``bound``, above 0, is in the unit of the statistic; the other arguments are those of
+    :func:`smooth_sensitivity`.
 
     Raises:
         UsageError: ``bound`` missing, zero or negative, or what :func:`at_distance` refuses.

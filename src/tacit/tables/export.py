@@ -385,11 +385,7 @@ class Exports(ABC):
         return {column.name: column.values for column in self._columns_in(form)}
 
     def to_pandas(self, form: Form = "wide") -> pandas.DataFrame:
-        """Return the answer as a pandas DataFrame (needs the extra ``pandas``).
-
-        Args:
-            form: ``"wide"``, a row per group (the default), or ``"long"``, a row per number.
-        """
+        """Return the answer as a pandas DataFrame (extra ``pandas``), as :meth:`to_dict`."""
         library = need("pandas", "pandas")
         columns = self._columns_in(form)
         table: pandas.DataFrame = library.DataFrame(
@@ -401,11 +397,7 @@ class Exports(ABC):
         return table
 
     def to_polars(self, form: Form = "wide") -> polars.DataFrame:
-        """Return the answer as a polars DataFrame (needs the extra ``polars``).
-
-        Args:
-            form: ``"wide"``, a row per group (the default), or ``"long"``, a row per number.
-        """
+        """Return the answer as a polars DataFrame (extra ``polars``), as :meth:`to_dict`."""
         library = need("polars", "polars")
         columns = self._columns_in(form)
         table: polars.DataFrame = library.DataFrame(
@@ -417,11 +409,7 @@ class Exports(ABC):
         return table
 
     def to_arrow(self, form: Form = "wide") -> pyarrow.Table:
-        """Return the answer as an Arrow table (needs the extra ``arrow``).
-
-        Args:
-            form: ``"wide"``, a row per group (the default), or ``"long"``, a row per number.
-        """
+        """Return the answer as an Arrow table (extra ``arrow``), as :meth:`to_dict`."""
         return arrow_table(self._columns_in(form))
 
     @overload

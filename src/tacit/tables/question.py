@@ -13,8 +13,7 @@ from tacit.accounting.ledger import Ledger
 from tacit.accounting.ledger_chain import Entry
 from tacit.arithmetic.exact import Number
 from tacit.calls import instead, listed, public
-from tacit.display.card import Card, CardTable, Shown
-from tacit.display.progress import working
+from tacit.display.card import Card, CardTable, Shown, working
 from tacit.errors import UsageError
 from tacit.expressions.expression import Expression
 from tacit.expressions.schema import Schema
@@ -126,9 +125,6 @@ class QuestionBase(Shown, ABC):
 
         Conditions are total expressions such as ``tc.col("age") >= 18``: they cannot raise on a
         value, and a comparison with a missing value is false.
-
-        Args:
-            *conditions: expressions that are true or false on each row; all must hold.
 
         Raises:
             UsageError: an unknown column, kinds that cannot be compared, or more than 50 filters.
@@ -603,10 +599,6 @@ class Question(QuestionBase, Priced):
         self, certificates: Iterable[Certificate] = (), *, tag: str | None = None
     ) -> dict[str, float] | None:
         """Return the standard errors that :meth:`free_answer` would have; writes nothing.
-
-        Args:
-            certificates: as in :meth:`free_answer`.
-            tag: as in :meth:`free_answer`.
 
         Returns:
             For each label the root mean square of its standard errors; None where the answer does

@@ -574,9 +574,6 @@ class Session(Planning, QueryableTable[Question], Shown):
     def table(self, name: str) -> Session:
         """Return a session on another table of the same declared data set, under the same ledger.
 
-        Args:
-            name: of the table in the data set.
-
         Raises:
             UsageError: the data set has no such protected table.
             DataSourceError: the table does not exist.

@@ -104,9 +104,6 @@ class Workload:
         """Return the total squared error for noise whose variance is the squared sensitivity.
 
         Each squared error is multiplied by the weight of its question.
-
-        Args:
-            strategy: what is measured instead of the questions.
         """
         return float((strategy.covariance * self.gram).sum())
 

@@ -455,11 +455,7 @@ class Strategy:
         return np.tensordot(self.matrix.astype(object), np.asarray(counts, dtype=object), (1, 0))
 
     def estimated(self, numbers: Array) -> Array:
-        """Return the counts of the cells by least squares.
-
-        Args:
-            numbers: the noisy combinations along the first axis.
-        """
+        """Return the counts of the cells by least squares."""
         return np.asarray(np.tensordot(self.inverse, numbers, (1, 0)))
 
     def require_all_cells(self) -> None:

@@ -14,6 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast
 
+import pyarrow
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +25,6 @@ from tacit.accounting import epsilon, epsilon_delta
 from tacit.arithmetic.exact import decimal
 from tacit.cli import run
 from tacit.cli.release.release import release
-from tacit.cli.shared.ends import Ends, in_flags
 from tacit.cli.shared.flag_values import (
     aggregates,
     codes_by_column,
@@ -37,8 +37,17 @@ from tacit.cli.shared.flag_values import (
     of_people,
     typed_keys,
 )
-from tacit.cli.shared.options import TableOptions, amounts, with_kinds
-from tacit.cli.shared.output import check_files, note, print_json, print_table, working
+from tacit.cli.shared.options import FormatOptions, TableOptions, amounts, with_kinds
+from tacit.cli.shared.output import (
+    Ends,
+    Publisher,
+    check_files,
+    in_flags,
+    note,
+    print_json,
+    print_table,
+    working,
+)
 from tacit.client.remote_question import RemoteJob
 from tacit.client.transport import Transport
 from tacit.errors import ServiceError, TacitError, UsageError
@@ -609,3 +618,41 @@ def test_a_column_of_numbers_is_cut_into_groups(tacit) -> None:
     both = tacit(f"{ask} --by site,age_group --keys site=a,b --ledger b.ledger").json
     assert len(both["releases"][0]["answers"]) == 4
     assert tacit(f"{ask} --by site,age_group --ledger c.ledger").code == 2
+
+
+def flags(**given) -> FormatOptions:
+    empty = dict.fromkeys(("format", "output", "structure", "dataflow", "ids", "constants"))
+    return FormatOptions(**{**empty, "names": False, "labels": None, **given})
+
+
+def test_without_a_format_nothing_is_written(capsys) -> None:
+    publisher = Publisher(flags())
+    publisher.check(["--json"], 3)
+    publisher.write(None)
+    assert capsys.readouterr().out == ""
+
+
+def test_a_file_has_its_metadata_next_to_it(tmp_path: Path, capsys) -> None:
+    table = pyarrow.table({"site": ["a", "b"]})
+    session = tc.Session(table, unit=tc.one_row_each, budget=tc.epsilon(1), ledger=tc.in_memory)
+    answer = session.group_by("site", keys=["a", "b"]).agg(n=tc.count()).release(epsilon=1)
+    publisher = Publisher(flags(format="csvw", output=str(tmp_path / "t.csv")))
+    publisher.check([], 1)
+    publisher.write(answer)
+    assert {path.name for path in tmp_path.iterdir()} == {"t.csv", "t.csv-metadata.json"}
+    assert capsys.readouterr().err.count("wrote ") == 2
+    Publisher(flags(format="px"), "site").write(answer)
+    assert capsys.readouterr().out == answer.to_px(time="site")
+
+
+@pytest.mark.parametrize(
+    ("given", "tables", "words"),
+    [
+        ({"format": "px"}, 2, "the plan has several"),
+        ({"format": "px", "output": "no/such/t.px"}, 1, "there is no folder"),
+        ({"format": "json-stat", "dataflow": "A:B(1.0)"}, 1, "an option of sdmx-csv"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_refused_first(given, tables, words) -> None:
+    with pytest.raises(UsageError, match=words):
+        Publisher(flags(**given)).check([], tables)

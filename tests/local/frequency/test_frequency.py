@@ -13,13 +13,13 @@ from tacit import noise
 from tacit.errors import UsageError
 from tacit.local.frequency.bit_vectors import SummationHistogram, ThresholdHistogram, UnaryEncoding
 from tacit.local.frequency.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
+from tacit.local.frequency.direct_encoding import SubsetSelection
 from tacit.local.frequency.hadamard_response import HadamardResponse, hadamard_transform
 from tacit.local.frequency.local_hashing import (
     BinaryLocalHashing,
     LocalHashing,
     OptimizedLocalHashing,
 )
-from tacit.local.frequency.subset_selection import SubsetSelection
 
 
 @pytest.mark.parametrize(

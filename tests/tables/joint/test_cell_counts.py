@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 from tests.tables.joint.test_family import ASKED as ASKED_CELLS_ASKED
 from tests.tables.joint.test_family import BINS as SHARES_BINS
-from tests.tables.joint.test_family import NOISES as ASKED_CELLS_NOISES
 from tests.tables.joint.test_family import NOISES as SHARES_NOISES
 from tests.tables.joint.test_family import SEX as SHARES_SEX
 
@@ -180,16 +179,22 @@ def test_errors_and_weights_are_those_of_least_squares(noise):
             assert total == pytest.approx(error)
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("noise", NOISES, ids=lambda noise: f"{noise.kind}-{noise.rows}")
-def test_intervals_cover(noise):
-    part, runs = part_of(), 200
+def noise_of_runs(part, noise, runs):
+    """The noise of many runs, a row per run, of each vector of cells."""
     draws = []
     for subset, law in part._laws(noise):
         size = math.prod(part.axes[i].size for i in subset) * runs
         scale = Fraction(law.scale * noise.one)
         made = tc.noise.discrete_gaussian if noise.kind == "gaussian" else tc.noise.discrete_laplace
         draws.append(np.asarray(made(scale, size=size)).reshape(runs, -1) / noise.one)
+    return draws
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("noise", NOISES, ids=lambda noise: f"{noise.kind}-{noise.rows}")
+def test_intervals_cover(noise):
+    part, runs = part_of(), 200
+    draws = noise_of_runs(part, noise, runs)
     inside = dict.fromkeys(ASKED, 0)
     for run in range(runs):
         found = part.estimates([each[run] for each in draws], noise)
@@ -227,12 +232,7 @@ def test_a_column_twice_in_a_question_is_refused():
 def test_consistent_answers_cover_as_often_as_they_say(noise):
     """Over 2,000 runs, of every cell of every question: 95 of 100, within five deviations."""
     part, runs = part_of(), 2000
-    draws = []
-    for subset, law in part._laws(noise):
-        size = math.prod(part.axes[i].size for i in subset) * runs
-        scale = Fraction(law.scale * noise.one)
-        made = tc.noise.discrete_gaussian if noise.kind == "gaussian" else tc.noise.discrete_laplace
-        draws.append(np.asarray(made(scale, size=size)).reshape(runs, -1) / noise.one)
+    draws = noise_of_runs(part, noise, runs)
     halves = [part.half_width(key_of(asked), noise, 1, 0.95) for asked in part.requested]
     inside = [[] for _ in part.requested]
     for run in range(runs):
@@ -396,7 +396,7 @@ def test_the_shares_are_the_best_split():
 
 def test_groups_of_a_question_by_itself_are_refused():
     with pytest.raises(UsageError, match="are answered in a plan"):
-        CellsPart(ASKED_CELLS_ASKED).chains(2, ("g",), ASKED_CELLS_NOISES[0])
+        CellsPart(ASKED_CELLS_ASKED).chains(2, ("g",), SHARES_NOISES[0])
 
 
 # Statistics by groups in a plan: against the definition, and against the same by themselves.

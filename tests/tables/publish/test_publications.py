@@ -11,12 +11,9 @@ import tacit as tc
 from support.tables.published import ABOUT, KEYS, LABELS, cube
 from tacit.errors import UsageError
 from tacit.tables.export import ExportColumn, ExportStatistic
-from tacit.tables.publish.csvw import csvw
 from tacit.tables.publish.cube import cube_of
-from tacit.tables.publish.json_stat import json_stat
+from tacit.tables.publish.formats import csvw, json_stat, px, sdmx_csv
 from tacit.tables.publish.publications import FORMATS, PublishOptions, files_of
-from tacit.tables.publish.px import px
-from tacit.tables.publish.sdmx_csv import sdmx_csv
 
 STRUCTURE = "ME:VISITS(1.0)"
 

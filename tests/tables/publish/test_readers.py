@@ -11,11 +11,8 @@ import pytest
 
 from support.tables.published import ABOUT, FACTS, KEYS, LABELS, cube, statistics
 from tacit.tables.export import columns_of
-from tacit.tables.publish.csvw import csvw
 from tacit.tables.publish.cube import MEASURES, Cube
-from tacit.tables.publish.json_stat import json_stat
-from tacit.tables.publish.px import px
-from tacit.tables.publish.sdmx_csv import STATUS, sdmx_csv
+from tacit.tables.publish.formats import STATUS, csvw, json_stat, px, sdmx_csv
 
 pytestmark = [
     pytest.mark.full,

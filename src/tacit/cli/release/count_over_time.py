@@ -19,8 +19,15 @@ from tacit.cli.shared.options import (
     flag,
     options,
 )
-from tacit.cli.shared.output import answer_tables, check_files, draw, note, print_json, working
-from tacit.cli.shared.publish import Publisher
+from tacit.cli.shared.output import (
+    Publisher,
+    answer_tables,
+    check_files,
+    draw,
+    note,
+    print_json,
+    working,
+)
 from tacit.errors import UsageError
 
 if TYPE_CHECKING:

@@ -18,12 +18,10 @@ from tacit.accounting.budget import fit
 from tacit.accounting.ledger_postgres import shown
 from tacit.accounting.open_ledger import has_ledger, in_memory
 from tacit.arithmetic.exact import show
-from tacit.cli.shared.ends import in_flags
 from tacit.cli.shared.flag_values import column_names, csv_of
 from tacit.cli.shared.options import RemoteOptions, SourceOptions, TableOptions, amounts
-from tacit.cli.shared.output import note, print_table, warnings_as_notes, working
-from tacit.client.connection import RemoteTable, connect
-from tacit.client.remote_schedule import RemoteSchedule
+from tacit.cli.shared.output import in_flags, note, print_table, warnings_as_notes, working
+from tacit.client.connection import RemoteSchedule, RemoteTable, connect
 from tacit.errors import BudgetError, DataSourceWarning, UsageError, WeakGuaranteeWarning
 from tacit.report.odds import weak_guarantee
 from tacit.report.text import budget_words, unit_words

@@ -70,10 +70,6 @@ class _Sketch(WordOracle):
         How much they add depends on how uneven the words are, which the table itself shows (see
         :meth:`pairs`).
 
-        Args:
-            reports: a state of this sketch, or a batch.
-            items: the words to look up; any, at any time.
-
         Raises:
             UsageError: reports that this mechanism cannot have made, no words.
         """
@@ -96,9 +92,6 @@ class _Sketch(WordOracle):
         The squares of the table's entries sum to ``n S`` by noise, S the mean of one report's
         squares, and beyond that to ``((F - n) + (n**2 - F)/b) / functions``, F being the sum of
         squared counts: pairs that share a column because they have the same word, or by chance.
-
-        Args:
-            reports: a state of this sketch, or a batch.
         """
         state, b = self._state(reports), self.buckets
         n, squares = state.n, float((self._table(state) ** 2).sum())

@@ -151,11 +151,7 @@ class HadamardResponse(FrequencyOracle):
         return count_values(reports, self.layout.limit)
 
     def scores(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the summed score of each item.
-
-        Args:
-            sums: of the coefficients, as a state holds them.
-        """
+        """Return the summed score of each item."""
         transformed = hadamard_transform(sums.reshape(self.blocks, self.block_size))
         indices = np.arange(len(self.domain))
         return transformed[indices % self.blocks, indices // self.blocks + 1]

@@ -16,7 +16,13 @@ from tacit.errors import UsageError
 from tacit.local.hashing import bucket, bucket_shares, count_matches
 from tacit.local.items import Items
 from tacit.local.oracle import Layout, PureOracle, one_of, refuse_large
-from tacit.local.random_bits import coins, exp_at_most, truth_probability, uniform_below
+from tacit.local.random_bits import (
+    coins,
+    exp_at_most,
+    refuse_blind,
+    truth_probability,
+    uniform_below,
+)
 from tacit.noise.bits import words32
 
 MAX_BUCKETS = 1 << 12
@@ -77,10 +83,7 @@ class LocalHashing(PureOracle):
         if g > MAX_BUCKETS or seeds > 32:
             raise UsageError("there are at most 4,096 buckets and 32 bits of seed")
         truth = truth_probability(p, epsilon, g - 1)
-        if truth * g == 1:
-            raise UsageError(
-                f"p = 1/{g} gives every answer the same distribution of reports: choose another p"
-            )
+        refuse_blind(truth, g)
         self._set(domain=items, p=truth, buckets=g, seed_bits=seeds)
 
     @property

@@ -280,9 +280,6 @@ class Dataset:
     def load(cls, path: str | os.PathLike[str]) -> Dataset:
         """Read the declaration of a data set from a TOML file.
 
-        Args:
-            path: of the file of TOML.
-
         Raises:
             UsageError: the file does not exist, is not TOML, or is refused by :class:`Dataset`.
         """
@@ -388,9 +385,6 @@ class Dataset:
     def table(self, name: str | None = None) -> str:
         """Return the name of a protected table: by default the first.
 
-        Args:
-            name: of a table; None for the first protected one.
-
         Raises:
             UsageError: no table has that name, or it is public.
         """
@@ -403,11 +397,7 @@ class Dataset:
         return name
 
     def unit_of(self, name: str) -> OneRowEach | PersonUnit:
-        """Return whom an answer about a table protects, by the column of that table.
-
-        Args:
-            name: of a protected table.
-        """
+        """Return whom an answer about a table protects, by the column of that table."""
         if self.unit == "row":
             return one_row_each
         unit: Any = self.unit

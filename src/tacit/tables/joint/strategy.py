@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from tacit.arithmetic.exact import show
 from tacit.errors import UsageError
 from tacit.expressions.dialect import bin_names
-from tacit.workload.laplace_marginals import cheapest_cover, total_of
-from tacit.workload.marginals import Subset
+from tacit.workload.marginals import Subset, cheapest_cover, total_of
 
 # How a question reads the bins of a column: each alone, the first ones, or all ranges of them.
 #
@@ -139,7 +138,7 @@ def _pairs(bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 #
 # *Laplace noise* goes to whole marginals; a row moves each by 1.  The best split one by one (shares
 # with ``w_A^(1/3)``) is compared with the marginals that a search finds
-# (:mod:`tacit.workload.laplace_marginals`), and the better is taken; least squares is at most the
+# (:mod:`tacit.workload.marginals`), and the better is taken; least squares is at most the
 # answer of the first by itself, since no linear unbiased estimate has less variance (Gauss and
 # Markov).
 #

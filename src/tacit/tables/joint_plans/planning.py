@@ -194,10 +194,6 @@ class FreeAnswers:
     ) -> list[dict[str, float] | None]:
         """Return the standard errors that :meth:`free_answers` would have; writes nothing.
 
-        Args:
-            certificates: as in :meth:`free_answers`.
-            tag: as in :meth:`free_answers`.
-
         Returns:
             For each question the root mean square of the standard errors of each of its labels;
             None where it does not follow.

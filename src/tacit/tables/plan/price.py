@@ -196,8 +196,8 @@ def min_epsilon(
         pure if delta is None else lambda amount: epsilon_delta(amount, delta)
     )
 
-    def half_widths(number: int) -> dict[str, float]:
-        plan = Plan(query, request(_candidate(number)))
+    def half_widths(amount: Fraction) -> dict[str, float]:
+        plan = Plan(query, request(amount))
         halves = {}
         for label in exact:
             half = plan.half_width(aggregates[label], rows, float(confidence))
@@ -208,20 +208,20 @@ def min_epsilon(
             halves[label] = half
         return halves
 
-    def is_within(number: int) -> bool:
-        return all(half <= exact[label] for label, half in half_widths(number).items())
+    def is_within(amount: Fraction) -> bool:
+        return all(half <= exact[label] for label, half in half_widths(amount).items())
 
-    number = smallest_integer_until(is_within, last := 9 * _DIGITS * _DECADES)
-    if number is None:
-        far = {label: half for label, half in half_widths(last).items() if half > exact[label]}
+    smallest, reached = smallest_amount(is_within)
+    if not reached:
+        far = {label: half for label, half in half_widths(smallest).items() if half > exact[label]}
         label, half = next(iter(far.items()))
         raise UsageError(
             f"no epsilon brings {label!r} within {show(exact[label])} in {show(100 * confidence)} "
-            f"of 100 releases in a group of {rows} rows: at {show(_candidate(last))}, which "
+            f"of 100 releases in a group of {rows} rows: at {show(smallest)}, which "
             f"protects nobody, it is {show(half)}. Ask for a wider target, plan for larger groups, "
             "or give closer bounds"
         )
-    return _candidate(number)
+    return smallest
 
 
 def smallest_amount(is_enough: Callable[[Fraction], bool]) -> tuple[Fraction, bool]:
@@ -230,7 +230,7 @@ def smallest_amount(is_enough: Callable[[Fraction], bool]) -> tuple[Fraction, bo
     >>> smallest_amount(lambda amount: amount >= Fraction(1, 3))
     (Fraction(1667, 5000), True)
     """
-    # holds: of an amount; once it holds, it holds for every larger one.
+    # is_enough: once it holds of an amount, it holds of every larger one.
     last = 9 * _DIGITS * _DECADES
     number = smallest_integer_until(lambda n: is_enough(_candidate(n)), last)
     return (_candidate(last), False) if number is None else (_candidate(number), True)

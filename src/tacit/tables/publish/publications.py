@@ -14,11 +14,16 @@ from typing import Any, NamedTuple, overload
 from tacit.calls import public
 from tacit.errors import UsageError, did_you_mean
 from tacit.tables.export import Exports, Form, write_file
-from tacit.tables.publish.csvw import METADATA, csvw
 from tacit.tables.publish.cube import Cube, cube_of
-from tacit.tables.publish.json_stat import json_stat
-from tacit.tables.publish.px import px
-from tacit.tables.publish.sdmx_csv import Version, check_sdmx, sdmx_csv
+from tacit.tables.publish.formats import (
+    METADATA,
+    Version,
+    check_sdmx,
+    csvw,
+    json_stat,
+    px,
+    sdmx_csv,
+)
 
 
 @public

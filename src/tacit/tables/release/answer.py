@@ -447,9 +447,6 @@ class Answer(Publications, Shown):
     def column(self, label: str) -> dict[str, list[Released]]:
         """Return value, standard_error, low and high of a label, each a list over the groups.
 
-        Args:
-            label: of the statistic, as it was asked.
-
         Raises:
             UsageError: no such label.
         """

@@ -271,9 +271,6 @@ class TimeCounter:
     def closed(self, now: Moment | None = None) -> int:
         """Return how many periods are over, with their grace; reads no row.
 
-        Args:
-            now: as in :meth:`update`.
-
         Raises:
             UsageError: ``now`` does not fit the column.
         """
