@@ -10,11 +10,11 @@ import threading
 import time
 import unicodedata
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar, cast
 
 import sqlalchemy as sa
 from sqlalchemy import event, exc
@@ -58,6 +58,184 @@ _TIMEOUT = 30.0  # seconds to wait for another writer
 _POOL = 8  # connections that a process keeps open
 _OVERFLOW = 24
 
+# Prepared statements: those of every request and every job.
+#
+# SQLAlchemy takes ten times as long to run a statement as SQLite takes to answer it.  So the text
+# of these is made once for each engine, and goes to the driver itself: on a connection that is
+# open for reading, or within a transaction, on the connection of that.
+
+
+class _Text(NamedTuple):
+    """A statement in the words of one driver."""
+
+    text: str
+    order: tuple[str, ...] | None  # of its parameters; None where they are named
+    given: dict[str, Any]  # the parameters that the statement itself has
+    binds: dict[str, Callable[[Any], Any]]  # conversions of parameters
+    columns: tuple[str, ...]
+    results: dict[int, Callable[[Any], Any]]  # conversions of columns
+
+
+class Prepared:
+    """A statement whose text is made once for each kind of database.
+
+    >>> import tempfile
+    >>> after = Prepared(sa.select((sa.bindparam("x", type_=sa.Integer) + 1).label("after")))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with Database(f"sqlite:///{folder}/service.db") as database:
+    ...         database.mappings(after, x=1), database.scalar(after, x=2)
+    ([{'after': 2}], 3)
+    """
+
+    # columns: those that an insertion sets.
+
+    def __init__(
+        self,
+        statement: sa.Select[*tuple[Any, ...]] | sa.Insert | sa.Update,
+        columns: list[str] | None = None,
+    ) -> None:
+        self._statement, self._columns = statement, columns
+        self._texts: dict[str, _Text] = {}
+
+    def rows(self, run: sa.Connection, **values: Any) -> list[tuple[Any, ...]]:
+        """Return the rows of the statement in a transaction."""
+        cursor = self._executed(run, values)
+        return self.fetched(cursor, run.dialect)
+
+    def mappings(self, run: sa.Connection, **values: Any) -> list[dict[str, Any]]:
+        """Return the rows of the statement in a transaction, by the names of the columns."""
+        return self.named(self.rows(run, **values), run.dialect)
+
+    def change(self, run: sa.Connection, **values: Any) -> int:
+        """Run the statement in a transaction; return how many rows it changed."""
+        cursor = self._executed(run, values)
+        changed: int = cursor.rowcount
+        cursor.close()
+        return changed
+
+    def execute(self, cursor: Any, dialect: sa.Dialect, values: dict[str, Any]) -> None:
+        """Run the statement by a cursor of the driver."""
+        made = self.text(dialect)
+        values = {**made.given, **values}
+        for name, convert in made.binds.items():
+            values[name] = convert(values[name])
+        order = made.order
+        cursor.execute(made.text, values if order is None else [values[name] for name in order])
+
+    def fetched(self, cursor: Any, dialect: sa.Dialect) -> list[tuple[Any, ...]]:
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+        cursor.close()
+        results = self.text(dialect).results
+        if not results:
+            return rows
+        same: Callable[[Any], Any] = lambda value: value  # noqa: E731
+        return [tuple(results.get(i, same)(v) for i, v in enumerate(row)) for row in rows]
+
+    def named(self, rows: list[tuple[Any, ...]], dialect: sa.Dialect) -> list[dict[str, Any]]:
+        columns = self.text(dialect).columns
+        return [dict(zip(columns, row, strict=True)) for row in rows]
+
+    def _executed(self, run: sa.Connection, values: dict[str, Any]) -> Any:
+        cursor = run.connection.cursor()
+        try:
+            self.execute(cursor, run.dialect, values)
+        except BaseException as error:
+            cursor.close()
+            raise _as_sqlalchemy(error, run.dialect) from None
+        return cursor
+
+    def text(self, dialect: sa.Dialect) -> _Text:
+        made = self._texts.get(dialect.name)
+        if made is None:
+            made = self._texts[dialect.name] = self._made(dialect)
+        return made
+
+    def _made(self, dialect: sa.Dialect) -> _Text:
+        compiled: Any = self._statement.compile(dialect=dialect, column_keys=self._columns)
+        if compiled.post_compile_params:
+            raise TypeError("a prepared statement has no lists and no values in its text")
+        binds = {name: compiled.binds[name] for name in compiled.bind_names.values()}
+        types = {name: bind.type.dialect_impl(dialect) for name, bind in binds.items()}
+        writers = {name: kind.bind_processor(dialect) for name, kind in types.items()}
+        columns = list(self._statement.exported_columns)
+        readers = {  # a number of a database is a float or an integer already
+            index: column.type.dialect_impl(dialect).result_processor(dialect, None)
+            for index, column in enumerate(columns)
+            if not isinstance(column.type, (sa.Numeric, sa.Float))
+        }
+        return _Text(
+            str(compiled),
+            tuple(compiled.positiontup) if compiled.positional else None,
+            {name: bind.value for name, bind in binds.items() if not bind.required},
+            {name: convert for name, convert in writers.items() if convert is not None},
+            tuple(str(column.key) for column in columns),
+            {i: convert for i, convert in readers.items() if convert is not None},
+        )
+
+
+def _as_sqlalchemy(error: BaseException, dialect: sa.Dialect) -> BaseException:
+    """Return an error of a driver as SQLAlchemy raises it, without the statement."""
+    dbapi: Any = dialect.dbapi
+    if not isinstance(error, dbapi.Error):
+        return error
+    kinds = (exc.IntegrityError, exc.DataError, exc.OperationalError)
+    kind = next((k for k in kinds if isinstance(error, getattr(dbapi, k.__name__))), exc.DBAPIError)
+    return kind(None, None, error, hide_parameters=True)
+
+
+class _Readers:
+    """Connections of the driver for statements that read alone, outside any transaction."""
+
+    # The latest one is taken first.  One whose server went away is closed, with all that wait, and
+    # the statement is run again on a new one: it only reads.
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self._engine, self._dialect = engine, engine.dialect
+        self._process, self._idle = os.getpid(), list[Any]()
+
+    def rows(self, statement: Prepared, values: dict[str, Any]) -> list[tuple[Any, ...]]:
+        if self._process != os.getpid():  # those of the process that this was forked from
+            self._process, self._idle = os.getpid(), []
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            return self._rows(self._connect(), statement, values)
+        try:
+            return self._rows(connection, statement, values)
+        except exc.OperationalError:
+            self.close()
+            return self._rows(self._connect(), statement, values)
+
+    def _connect(self) -> Any:
+        pooled = self._engine.raw_connection()
+        connection: Any = pooled.driver_connection
+        pooled.detach()
+        if self._dialect.name == "postgresql":
+            connection.rollback()
+            connection.autocommit = True
+        return connection
+
+    def _rows(
+        self, connection: Any, statement: Prepared, values: dict[str, Any]
+    ) -> list[tuple[Any, ...]]:
+        try:
+            cursor = connection.cursor()
+            statement.execute(cursor, self._dialect, values)
+            rows = statement.fetched(cursor, self._dialect)
+        except BaseException as error:
+            connection.close()
+            raise _as_sqlalchemy(error, self._dialect) from None
+        if len(self._idle) < _POOL:
+            self._idle.append(connection)
+        else:
+            connection.close()
+        return rows
+
+    def close(self) -> None:
+        while self._idle:
+            with suppress(IndexError):
+                self._idle.pop().close()
+
 
 class Database:
     """The database at an address; closed at the end of a ``with``, or with its last reference.
@@ -90,7 +268,8 @@ class Database:
         self._single = self._engine.execution_options(
             tacit_begin=None, **({"isolation_level": "AUTOCOMMIT"} if self.on_server else {})
         )
-        self._finalizer = weakref.finalize(self, _close, self._engine, os.getpid())
+        self._readers = _Readers(self._engine)
+        self._finalizer = weakref.finalize(self, _close, self._engine, self._readers, os.getpid())
 
     def __enter__(self) -> Self:
         return self
@@ -153,19 +332,25 @@ class Database:
         with nullcontext(run) if run is not None else self.read() as connection:
             yield connection
 
-    def rows(self, query: sa.Select[*tuple[Any, ...]], **values: Any) -> Sequence[Any]:
+    def rows(self, query: Prepared | sa.Select[*tuple[Any, ...]], **values: Any) -> Sequence[Any]:
         """Return the rows of a query, of one state."""
-        with _hidden_errors(), self._single.connect() as run:
-            return run.execute(query, values).all()
+        with _hidden_errors():
+            if isinstance(query, Prepared):
+                return self._readers.rows(query, values)
+            with self._single.connect() as run:
+                return run.execute(query, values).all()
 
     def mappings(
-        self, query: sa.Select[*tuple[Any, ...]], **values: Any
-    ) -> Sequence[sa.RowMapping]:
+        self, query: Prepared | sa.Select[*tuple[Any, ...]], **values: Any
+    ) -> Sequence[Mapping[str, Any]]:
         """Return the rows of a query by the names of its columns, of one state."""
-        with _hidden_errors(), self._single.connect() as run:
-            return run.execute(query, values).mappings().all()
+        with _hidden_errors():
+            if isinstance(query, Prepared):
+                return query.named(self._readers.rows(query, values), self._engine.dialect)
+            with self._single.connect() as run:
+                return cast("Sequence[Any]", run.execute(query, values).mappings().all())
 
-    def scalar(self, query: sa.Select[*tuple[Any, ...]], **values: Any) -> Any:
+    def scalar(self, query: Prepared | sa.Select[*tuple[Any, ...]], **values: Any) -> Any:
         """Return the first column of the first row of a query; None where it has no row."""
         rows = self.rows(query, **values)
         return rows[0][0] if rows else None
@@ -196,12 +381,14 @@ class Database:
 
     def close(self) -> None:
         """Close all connections; a later transaction opens new ones."""
+        self._readers.close()
         self._engine.dispose()
 
 
-def _close(engine: sa.Engine, process: int) -> None:
+def _close(engine: sa.Engine, readers: _Readers, process: int) -> None:
     """Close the connections, except in a process forked from the one that opened them."""
     if os.getpid() == process:
+        readers.close()
         engine.dispose()
 
 

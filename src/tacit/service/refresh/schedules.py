@@ -29,7 +29,7 @@ from tacit.service.access import (
     requester_of,
 )
 from tacit.service.audit_log import AuditLog
-from tacit.service.database import Database, metadata
+from tacit.service.database import Database, Prepared, metadata
 from tacit.service.hosting.ask import Ask, words_of
 from tacit.service.hosting.datasets import Hosted
 from tacit.service.jobs.queue import Job, Queue
@@ -669,7 +669,7 @@ class ReleaseSchedules:
 _DUE = sa.select(*_COLUMNS).where(
     _schedules.c.state == RUNNING, _schedules.c.due <= sa.bindparam("now", type_=sa.Float)
 )
-_OF_JOB = sa.select(_releases.c.schedule).where(_releases.c.job == sa.bindparam("job"))
+_OF_JOB = Prepared(sa.select(_releases.c.schedule).where(_releases.c.job == sa.bindparam("job")))
 _RESERVED = (
     sa.select(_releases.c.due)
     .join(_schedules, _schedules.c.id == _releases.c.schedule)

@@ -37,13 +37,14 @@ from tacit.service.web.routing import (
     Limit,
     PlanBody,
     ReplyModel,
+    Route,
     ask_of,
     needs,
 )
 from tacit.service.web.state import ServiceState, StateOf
 from tacit.tables.release.answer import Answer
 
-router = APIRouter(tags=["releases"], responses=ERRORS)
+router = APIRouter(route_class=Route, tags=["releases"], responses=ERRORS)
 
 _MAX_EARLIER = 10  # releases that a reviewer is shown
 _WAIT = 60  # maximum seconds that a request waits for a tick
