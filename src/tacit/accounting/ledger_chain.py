@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Literal, Protocol, TypeVar
 
 from tacit.accounting.budget import Budget, Kind
@@ -650,9 +651,11 @@ class MemoryStore:
 
 def read_head(row: Sequence[Any] | None) -> Head | None:
     """Read a stored head: its sequence, hash, total and spent."""
-    if row is None:
-        return None
-    sequence, digest, total, spent = row
+    return None if row is None else _head(*row)
+
+
+@lru_cache(maxsize=64)  # most transactions read the one that the last one wrote or read
+def _head(sequence: int, digest: str, total: str, spent: str) -> Head:
     try:
         spending = Spending.from_json(Budget.from_json(read_json(total)), read_json(spent))
     except (TypeError, ValueError):

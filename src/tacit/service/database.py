@@ -284,6 +284,9 @@ class Database:
                 there = set(sa.inspect(run).get_table_names())  # asked once, not of each
                 missing = [table for table in metadata.sorted_tables if table.name not in there]
                 metadata.create_all(run, missing, checkfirst=False)
+                for table in metadata.sorted_tables:  # an earlier release had fewer
+                    for index in table.indexes if table not in missing else ():
+                        run.execute(sa.schema.CreateIndex(index, if_not_exists=True))
                 version = run.execute(sa.select(_versions.c.version)).scalar()
                 if version is None:
                     run.execute(_versions.insert().values(one=1, version=VERSION))

@@ -132,6 +132,14 @@ class DryPreview(NamedTuple):
     plan: dict[str, Any] | None  # its strategy and errors; None for a single question
 
 
+class PricedAsk(NamedTuple):
+    """A question at its price: what its charge needs, and its words."""
+
+    question: Question
+    charge: QueryCharge
+    words: str
+
+
 class Left(NamedTuple):
     """Remaining budget of a caller."""
 
@@ -178,6 +186,7 @@ class Hosted:
         self._number = 0
         self._questions: LRUCache[Asked] = LRUCache(_CACHE_SIZE)
         self.previews: LRUCache[DryPreview] = LRUCache(_CACHE_SIZE)
+        self.priced: LRUCache[PricedAsk] = LRUCache(_CACHE_SIZE)
 
     @property
     def name(self) -> str:
@@ -341,6 +350,7 @@ class Hosted:
             self._sessions.clear()
         self._questions.clear()
         self.previews.clear()
+        self.priced.clear()
 
     def _names(self, caller: Caller) -> list[str]:
         return self._ledgers.accounts(self.name, caller.name, caller.team)

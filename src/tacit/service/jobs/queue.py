@@ -180,7 +180,7 @@ _jobs = sa.Table(
     sa.Column("body", sa.Text, nullable=False),
     sa.Column("words", sa.Text, nullable=False),
     sa.Column("cost", sa.Text, nullable=False),
-    sa.Column("key", sa.String(64), nullable=False),
+    sa.Column("key", sa.String(64), nullable=False, index=True),
     sa.Column("once", sa.String(200)),
     sa.Column("state", sa.String(10), nullable=False, index=True),
     sa.Column("started", sa.Float, nullable=False),
@@ -198,6 +198,9 @@ _jobs = sa.Table(
     sa.Column("told", sa.Boolean, key="reported", nullable=False, default=False),
     sa.UniqueConstraint("asked_by", "once"),
 )
+# Those whose tick is still to come, or to be reported: few, however many jobs there were.
+_unreported = _jobs.c.reported.is_(False)
+sa.Index("job_unreported", _jobs.c.visible, sqlite_where=_unreported, postgresql_where=_unreported)
 
 _free = sa.Table(
     "free_answer",
@@ -308,13 +311,12 @@ class Queue:
 
     def first_done(self, job: Job, *, of_team: bool) -> Job | None:
         """The first job with the answer that a job shows; it may be the job itself."""
-        same = sa.and_(_jobs.c.dataset == job.dataset, _jobs.c.key == job.key)
+        values = {"dataset": job.dataset, "key": job.key, "now": self._clock()}
         if of_team:
-            same = sa.and_(same, _jobs.c.team == job.team)
-        query = sa.select(*_COLUMNS).where(same, self._shown("done")).order_by(_jobs.c.number)
-        with self._database.read() as run:
-            row = run.execute(query.limit(1)).mappings().first()
-        return None if row is None else Job(**row)
+            rows = self._database.mappings(_FIRST_IN_TEAM, **values, team=job.team)
+        else:
+            rows = self._database.mappings(_FIRST, **values)
+        return Job(**rows[0]) if rows else None
 
     def listed(
         self,
@@ -462,10 +464,19 @@ _NEW: dict[str, Any] = {
 _INSERT = Prepared(_jobs.insert(), list(_NEW))
 _BY_ID = Prepared(sa.select(*_COLUMNS).where(_jobs.c.id == sa.bindparam("name")))
 _RECIPE = Prepared(sa.select(_free.c.recipe).where(_free.c.job == sa.bindparam("name")))
+# Counted by the indexes of what is not over: a person may have asked very often.
+_of_person = (_jobs.c.asked_by + "") == sa.bindparam("who", type_=sa.String)
 _UNFINISHED = Prepared(
-    sa.select(sa.func.count()).where(
-        _jobs.c.asked_by == sa.bindparam("who"),
-        sa.or_(_jobs.c.state == "waiting", _shown_at("running", _now)),
+    sa.select(
+        sa.select(sa.func.count())
+        .where(
+            sa.or_(*(_jobs.c.state == state for state in ("waiting", "queued", "working"))),
+            _of_person,
+        )
+        .scalar_subquery()
+        + sa.select(sa.func.count())
+        .where(_unreported, _jobs.c.visible > _now, (_jobs.c.state + "") == "over", _of_person)
+        .scalar_subquery()
     )
 )
 _every_and_seen = sa.select(
@@ -476,10 +487,22 @@ _every_and_seen = sa.select(
     _jobs.c.state != "waiting",
     _jobs.c.state != "refused",
 )
+_in_team = _jobs.c.team.is_not_distinct_from(sa.bindparam("team"))
 _SEEN = Prepared(_every_and_seen)
-_SEEN_IN_TEAM = Prepared(
-    _every_and_seen.where(_jobs.c.team.is_not_distinct_from(sa.bindparam("team")))
+_SEEN_IN_TEAM = Prepared(_every_and_seen.where(_in_team))
+_first = (
+    sa.select(*_COLUMNS)
+    .where(
+        _jobs.c.dataset == sa.bindparam("dataset"),
+        _jobs.c.key == sa.bindparam("key"),
+        (_jobs.c.state + "") == "over",
+        _jobs.c.outcome == "done",
+        _jobs.c.visible <= _now,
+    )
+    .order_by(_jobs.c.number)
+    .limit(1)
 )
+_FIRST, _FIRST_IN_TEAM = Prepared(_first), Prepared(_first.where(_in_team))
 _void = sa.or_(_jobs.c.lease < _now, _jobs.c.lease > sa.bindparam("latest", type_=sa.Float))
 _NEXT = Prepared(
     sa.select(_jobs.c.id)
@@ -514,7 +537,7 @@ _FINISH = Prepared(
 )
 _DUE = Prepared(
     sa.select(*_COLUMNS)
-    .where(_jobs.c.reported.is_(False), _jobs.c.state == "over", _jobs.c.visible <= _now)
+    .where(_unreported, (_jobs.c.state + "") == "over", _jobs.c.visible <= _now)
     .order_by(_jobs.c.visible)
     .limit(_MAX_REPORTED)
 )
