@@ -57,6 +57,7 @@ _versions = sa.Table(
 _TIMEOUT = 30.0  # seconds to wait for another writer
 _POOL = 8  # connections that a process keeps open
 _OVERFLOW = 24
+_LEVEL = "tacit_synchronous"  # of a connection: whether the next transaction waits for the disk
 
 # Prepared statements: those of every request and every job.
 #
@@ -183,19 +184,38 @@ def _as_sqlalchemy(error: BaseException, dialect: sa.Dialect) -> BaseException:
     return kind(None, None, error, hide_parameters=True)
 
 
-class _Readers:
-    """Connections of the driver for statements that read alone, outside any transaction."""
+class _OpenConnections:
+    """Connections that stay open: of the driver, for statements that read alone, and a writer."""
 
-    # The latest one is taken first.  One whose server went away is closed, with all that wait, and
-    # the statement is run again on a new one: it only reads.
+    # Of those that read the latest one is taken first.  One whose server went away is closed, with
+    # all that wait, and the statement is run again on a new one: it only reads.  The writer is
+    # that of a file, which one thread at a time writes to.
 
     def __init__(self, engine: sa.Engine) -> None:
         self._engine, self._dialect = engine, engine.dialect
         self._process, self._idle = os.getpid(), list[Any]()
+        self._writer: sa.Connection | None = None
+
+    @contextmanager
+    def writer(self) -> Iterator[sa.Connection]:
+        """Lend the writer; after an error it is closed."""
+        self._refuse_inherited()
+        connection, self._writer = self._writer or self._engine.connect(), None
+        try:
+            yield connection
+        except BaseException:
+            connection.close()
+            raise
+        self._writer = connection
+
+    def _refuse_inherited(self) -> None:
+        """Forget, in a forked process, the connections of the process that it was forked from."""
+        if self._process != os.getpid():
+            self._inherited = self._idle, self._writer  # closed they would take locks with them
+            self._process, self._idle, self._writer = os.getpid(), [], None
 
     def rows(self, statement: Prepared, values: dict[str, Any]) -> list[tuple[Any, ...]]:
-        if self._process != os.getpid():  # those of the process that this was forked from
-            self._process, self._idle = os.getpid(), []
+        self._refuse_inherited()
         try:
             connection = self._idle.pop()
         except IndexError:
@@ -203,7 +223,9 @@ class _Readers:
         try:
             return self._rows(connection, statement, values)
         except exc.OperationalError:
-            self.close()
+            while self._idle:
+                with suppress(IndexError):
+                    self._idle.pop().close()
             return self._rows(self._connect(), statement, values)
 
     def _connect(self) -> Any:
@@ -235,6 +257,9 @@ class _Readers:
         while self._idle:
             with suppress(IndexError):
                 self._idle.pop().close()
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
 
 
 class Database:
@@ -263,13 +288,12 @@ class Database:
                 "database = 'postgresql://user@host/database'"
             )
         self._reader = self._engine.execution_options(tacit_begin="BEGIN")
-        self._hasty = self._engine.execution_options(tacit_durable=False)
         # A statement that reads on its own needs no transaction around it.
         self._single = self._engine.execution_options(
             tacit_begin=None, **({"isolation_level": "AUTOCOMMIT"} if self.on_server else {})
         )
-        self._readers = _Readers(self._engine)
-        self._finalizer = weakref.finalize(self, _close, self._engine, self._readers, os.getpid())
+        self._open = _OpenConnections(self._engine)
+        self._finalizer = weakref.finalize(self, _close, self._engine, self._open, os.getpid())
 
     def __enter__(self) -> Self:
         return self
@@ -302,13 +326,24 @@ class Database:
     def begin(self, lock: str | None = None, *, durable: bool = True) -> Iterator[sa.Connection]:
         """Run one transaction: committed at the end, rolled back if anything is raised."""
         # durable: whether its end waits for the disk.
-        engine = self._engine if durable else self._hasty
-        with _hidden_errors(), self._write_lock(), engine.begin() as connection:
+        with _hidden_errors(), self._write_lock(), self._writer(durable) as connection:
             if not durable and self.on_server:
                 connection.execute(sa.text("set local synchronous_commit = off"))
             if lock is not None and self.on_server:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_number(lock))))
             yield connection
+
+    @contextmanager
+    def _writer(self, durable: bool) -> Iterator[sa.Connection]:
+        """Begin a transaction that writes."""
+        if self.on_server:
+            with self._engine.begin() as connection:
+                yield connection
+            return
+        with self._open.writer() as connection:
+            connection.info[_LEVEL] = "FULL" if durable else "NORMAL"
+            with connection.begin():
+                yield connection
 
     @contextmanager
     def _write_lock(self) -> Iterator[None]:
@@ -339,7 +374,7 @@ class Database:
         """Return the rows of a query, of one state."""
         with _hidden_errors():
             if isinstance(query, Prepared):
-                return self._readers.rows(query, values)
+                return self._open.rows(query, values)
             with self._single.connect() as run:
                 return run.execute(query, values).all()
 
@@ -349,7 +384,7 @@ class Database:
         """Return the rows of a query by the names of its columns, of one state."""
         with _hidden_errors():
             if isinstance(query, Prepared):
-                return query.named(self._readers.rows(query, values), self._engine.dialect)
+                return query.named(self._open.rows(query, values), self._engine.dialect)
             with self._single.connect() as run:
                 return cast("Sequence[Any]", run.execute(query, values).mappings().all())
 
@@ -384,14 +419,14 @@ class Database:
 
     def close(self) -> None:
         """Close all connections; a later transaction opens new ones."""
-        self._readers.close()
+        self._open.close()
         self._engine.dispose()
 
 
-def _close(engine: sa.Engine, readers: _Readers, process: int) -> None:
+def _close(engine: sa.Engine, connections: _OpenConnections, process: int) -> None:
     """Close the connections, except in a process forked from the one that opened them."""
     if os.getpid() == process:
-        readers.close()
+        connections.close()
         engine.dispose()
 
 
@@ -456,13 +491,12 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:
-    options = connection.get_execution_options()
-    how = options.get("tacit_begin", "BEGIN IMMEDIATE")
+    how = connection.get_execution_options().get("tacit_begin", "BEGIN IMMEDIATE")
+    driver: Any = connection.connection.driver_connection
     if how == "BEGIN IMMEDIATE":
-        level = "FULL" if options.get("tacit_durable", True) else "NORMAL"
-        connection.exec_driver_sql(f"PRAGMA synchronous = {level}")
+        driver.execute(f"PRAGMA synchronous = {connection.info.get(_LEVEL, 'FULL')}")
     if how is not None:
-        connection.exec_driver_sql(how)
+        driver.execute(how)
 
 
 def _on_server(address: str) -> tuple[sa.Engine, str]:
