@@ -304,7 +304,7 @@ class ReleaseService:
         }
 
     def _at_once(self) -> dict[str, Any]:
-        return {"state": "over", "outcome": "done", "visible": self._clock()}
+        return {"state": "over", "outcome": "done", "visible": self._clock(), "reported": True}
 
     def _refuse_scheduled(self, hosted: Hosted, caller: Caller, key: str) -> None:
         """Raise if a schedule has paid for a release and makes it later."""
