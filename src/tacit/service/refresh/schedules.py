@@ -359,7 +359,9 @@ class ReleaseSchedules:
             question = priced.scheduled.ask.question(hosted, caller)
             check_release(question, unpaid[0][0])
 
-    def _refuse_second(self, dataset: str, priced: Priced, caller: Caller) -> None:
+    def _refuse_second(
+        self, dataset: str, priced: Priced, caller: Caller, run: sa.Connection | None = None
+    ) -> None:
         """Raise if the caller has another schedule of the same question that is not over."""
         # Other times are a change of the first, which would go on, and be paid for, all the same.
         own = sa.and_(
@@ -369,7 +371,9 @@ class ReleaseSchedules:
             _schedules.c.state.in_((PAYING, RUNNING)),
             _schedules.c.due != _NEVER,
         )
-        for row in self._database.rows(sa.select(*_COLUMNS).where(own)):
+        with self._database.reading(run) as reading:
+            rows = reading.execute(sa.select(*_COLUMNS).where(own)).all()
+        for row in rows:
             self.refuse_change(dataset, priced, caller, row.id, _schedule(row).scheduled)
 
     def refuse_change(
@@ -466,6 +470,7 @@ class ReleaseSchedules:
         ]
         with self._queue.transaction() as run:
             if self._row(priced.identity, run) is None:
+                self._refuse_second(dataset, priced, caller, run)  # one started meanwhile
                 run.execute(_schedules.insert(), row)
                 run.execute(_releases.insert(), releases)
 
