@@ -651,16 +651,21 @@ class MemoryStore:
 
 def read_head(row: Sequence[Any] | None) -> Head | None:
     """Read a stored head: its sequence, hash, total and spent."""
-    return None if row is None else _head(*row)
+    if row is None:
+        return None
+    sequence, digest, total, spent = row
+    # What is worked out from the totals is of this reader alone: else a reply would come sooner
+    # where someone else had looked.
+    return Head(sequence, digest, replace(_spending(total, spent)))
 
 
-@lru_cache(maxsize=64)  # most transactions read the one that the last one wrote or read
-def _head(sequence: int, digest: str, total: str, spent: str) -> Head:
+# Most transactions read what the last one wrote, which is read back as it is written.
+@lru_cache(maxsize=1024)
+def _spending(total: str, spent: str) -> Spending:
     try:
-        spending = Spending.from_json(Budget.from_json(read_json(total)), read_json(spent))
+        return Spending.from_json(Budget.from_json(read_json(total)), read_json(spent))
     except (TypeError, ValueError):
         raise LedgerError("the totals cannot be read: the ledger is damaged") from None
-    return Head(sequence, digest, spending)
 
 
 def stored_head(head: Head) -> tuple[int, str, str, str]:
