@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from tacit.errors import UsageError, VerificationError, did_you_mean
 from tacit.outside import read_json
 from tacit.service.access import Caller
-from tacit.service.database import Database, GroupCommit, Prepared, metadata
+from tacit.service.database import Database, GroupCommit, Prepared, in_part, metadata
 from tacit.service.telemetry import log
 from tacit.service.tokens import Note
 
@@ -184,7 +184,7 @@ class AuditLog:
     ) -> list[AuditEvent]:
         with self._transaction(connection) as run:
             events = _appended(run, bodies)
-            nested = run.in_nested_transaction()
+            nested = in_part(run)
         for event in events:
             # What is noted is there for certain: the event before each where their transaction is
             # over, else that before it; none where others of it may have come before.

@@ -57,6 +57,7 @@ _versions = sa.Table(
 _TIMEOUT = 30.0  # seconds to wait for another writer
 _POOL = 8  # connections that a process keeps open
 _OVERFLOW = 24
+_PART = "tacit_part"  # of a connection: whether a part of a transaction is open
 _LEVEL = "tacit_synchronous"  # of a connection: whether the next transaction waits for the disk
 
 # Prepared statements: those of every request and every job.
@@ -182,6 +183,36 @@ def _as_sqlalchemy(error: BaseException, dialect: sa.Dialect) -> BaseException:
     kinds = (exc.IntegrityError, exc.DataError, exc.OperationalError)
     kind = next((k for k in kinds if isinstance(error, getattr(dbapi, k.__name__))), exc.DBAPIError)
     return kind(None, None, error, hide_parameters=True)
+
+
+@contextmanager
+def part_of(run: sa.Connection) -> Iterator[None]:
+    """Run a part of a transaction, which is undone alone where it raises."""
+    _said(run, "SAVEPOINT part")
+    run.info[_PART] = True
+    try:
+        yield
+    except BaseException:
+        _said(run, "ROLLBACK TO SAVEPOINT part")
+        raise
+    finally:
+        run.info[_PART] = False
+    _said(run, "RELEASE SAVEPOINT part")
+
+
+def in_part(run: sa.Connection) -> bool:
+    """Return True inside of :func:`part_of`."""
+    return bool(run.info.get(_PART))
+
+
+def _said(run: sa.Connection, text: str) -> None:
+    cursor = run.connection.cursor()
+    try:
+        cursor.execute(text)
+    except BaseException as error:
+        raise _as_sqlalchemy(error, run.dialect) from None
+    finally:
+        cursor.close()
 
 
 class _OpenConnections:

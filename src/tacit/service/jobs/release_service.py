@@ -16,7 +16,7 @@ from tacit.accounting.ledger import Ledger
 from tacit.errors import UsageError
 from tacit.report import Certificate
 from tacit.service.access import Caller, Decisions, decide, request_values, requester_of
-from tacit.service.database import GroupCommit
+from tacit.service.database import GroupCommit, part_of
 from tacit.service.hosting.ask import Ask, members_of, words_of
 from tacit.service.hosting.datasets import Asked, Hosted, LRUCache, PricedAsk
 from tacit.service.jobs.queue import Job, JobScope, Outcome, Queue
@@ -354,7 +354,7 @@ class ReleaseService:
                     results.append(Problem("unavailable", busy, "try again in a minute"))
                     continue
                 try:
-                    with run.begin_nested() if len(items) > 1 else nullcontext():
+                    with part_of(run) if len(items) > 1 else nullcontext():
                         job = self._add_one(run, new)
                     results.append(job)
                 except exc.DataError:  # of this one alone, before it was paid: PostgreSQL's, of NUL
