@@ -363,7 +363,7 @@ def _past(now: float) -> tuple[sa.ColumnElement[bool], ...]:
     return token_table.c.expires <= now, token_table.c.ended.is_(None)
 
 
-def _stored(row: Mapping[str, Any]) -> Stored:
+def _stored(row: Mapping[str, Any] | sa.RowMapping) -> Stored:
     grants = tuple(Grant.from_fields(fields) for fields in json.loads(row["grants"]))
     caller = Caller(row["name"], row["team"], grants, row["id"], row["expires"], row["issued_by"])
     return Stored(

@@ -146,8 +146,14 @@ class ReleaseRecords:
         self, action: str, run: sa.Connection, job: Job, caller: Caller, details: Mapping[str, Any]
     ) -> None:
         """Write an act to the audit log, in the transaction that does it."""
-        about: About = {"dataset": job.dataset, "subject": job.id, "details": dict(details)}
-        act = (action, caller.name, {**about, "team": caller.team, "token": caller.token_id})
+        about: About = {
+            "team": caller.team,
+            "token": caller.token_id,
+            "dataset": job.dataset,
+            "subject": job.id,
+            "details": dict(details),
+        }
+        act = action, caller.name, about
         over = action == "release_asked" and job.state == "over"  # answered at once
         self._audit.write_together([act, _answered(job)] if over else [act], run)
         if over:
