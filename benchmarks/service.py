@@ -22,6 +22,7 @@ import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import quantiles
 from typing import Any
 
 import duckdb
@@ -80,27 +81,29 @@ class Connection:
         self._writer.close()
 
 
-async def rate(port: int, token: str | None, clients: int, request: Any) -> float:
-    """Requests a second of so many clients, each with one connection."""
+async def rate(
+    port: int, token: str | None, clients: int, request: Any
+) -> tuple[float, list[float]]:
+    """Requests a second of so many clients, each with one connection, and how long each took."""
     open_now = [Connection(port, token) for _ in range(clients)]
     for one in open_now:
         await one.open()
-    done, numbers = 0, iter(range(10**9))
+    times: list[float] = []
+    numbers = iter(range(10**9))
     end = time.perf_counter() + SECONDS
 
     async def work(one: Connection) -> None:
-        nonlocal done
-        while time.perf_counter() < end:
+        while (sent := time.perf_counter()) < end:
             status, text = await one.ask(*request(next(numbers)))
             assert status < 300, text
-            done += 1
+            times.append(time.perf_counter() - sent)
 
     begun = time.perf_counter()
     await asyncio.gather(*map(work, open_now))
     took = time.perf_counter() - begun
     for one in open_now:
         one.close()
-    return done / took
+    return len(times) / took, times
 
 
 @contextmanager
@@ -183,7 +186,10 @@ def main() -> None:
 
             def line(name: str, port: int, who: str | None, request: Any) -> None:
                 found = [asyncio.run(rate(port, who, n, request)) for n in CLIENTS]
-                print(f"{name:>24} " + " ".join(f"{r:8.0f}" for r in found), flush=True)
+                print(f"{name:>24} " + " ".join(f"{r:8.0f}" for r, _ in found), flush=True)
+                late = [quantiles(times, n=100) for _, times in found]
+                ratios = " ".join(f"{each[98] / each[49]:8.1f}" for each in late)
+                print(f"{'its p99 / p50':>24} {ratios}", flush=True)
 
             asyncio.run(once(service, token, {**body, "tag": "warm"}))  # the table is open now
             line("hello", bare, None, lambda n: ("GET", "/"))

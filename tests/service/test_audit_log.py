@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -23,7 +24,7 @@ from tacit.errors import UsageError, VerificationError
 from tacit.service import database as store
 from tacit.service.access import Caller, Grant
 from tacit.service.audit_log import ACTIONS, AuditLog, BatchWriter, noted_in
-from tacit.service.database import VERSION, Database, metadata
+from tacit.service.database import VERSION, Database, Prepared, metadata
 from tacit.service.problem import Problem
 from tacit.service.tokens import ONCE, Tokens
 
@@ -528,12 +529,30 @@ def test_threads_that_write_to_a_file_wait_in_line(
 def test_connections_are_closed_with_the_last_reference(tmp_path: Path) -> None:
     with Database(f"sqlite:///{tmp_path}/service.db") as made:
         made.create()
-        pool = made._engine.pool
-        assert pool.checkedin() == 1  # type: ignore[attr-defined]
+        assert made.reachable()
+        pool, opened = made._engine.pool, _open_of(made)
+        opened[0].execute("select 1")
     assert made._engine.pool is not pool
+    _all_closed(opened)
     made.create()
-    engine = made._engine
+    engine, opened = made._engine, _open_of(made)
     pool = engine.pool
     del made
     gc.collect()
     assert engine.pool is not pool  # as dispose() leaves it
+    _all_closed(opened)
+
+
+def _open_of(database: Database) -> list[Any]:
+    """The connections of the driver that stay open: the one that writes, and those that read."""
+    database.rows(Prepared(sa.select(sa.literal(1))))
+    connections = database._open
+    assert connections._writer is not None
+    return [connections._writer.connection.driver_connection, *connections._idle]
+
+
+def _all_closed(connections: list[Any]) -> None:
+    assert len(connections) == 2
+    for connection in connections:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            connection.execute("select 1")

@@ -214,15 +214,15 @@ def test_what_is_paid_is_released_later_under_that_charge(session: tc.Session) -
         False,
     )
     check_release(question, charge_of(question, epsilon="1/2"))
-    assert recorded_answer(question, epsilon="1/2") is None
+    assert recorded_answer(question, charge_of(question, epsilon="1/2")) is None
     answer = question.release(epsilon="1/2")
     assert session.spent == tc.epsilon("1/2")
     with pytest.raises(BudgetError):
         charge_of(question, epsilon=1).pay()
-    found = recorded_answer(question, epsilon="1/2")
+    found = recorded_answer(question, charge_of(question, epsilon="1/2"))
     assert found is not None
     assert (found.to_dict(), found.replayed) == (answer.to_dict(), True)
-    assert recorded_answer(question, epsilon="1/2", tag="other") is None
+    assert recorded_answer(question, charge_of(question, epsilon="1/2", tag="other")) is None
 
 
 def test_what_is_recorded_is_looked_up_without_the_table(
@@ -236,7 +236,7 @@ def test_what_is_recorded_is_looked_up_without_the_table(
 
     monkeypatch.setattr(PlanRunner, "collect", read)
     monkeypatch.setattr(ValidatedPlans, "check", read)
-    found = recorded_answer(question, epsilon="1/2")
+    found = recorded_answer(question, charge_of(question, epsilon="1/2"))
     assert found is not None
     assert found.value("n") == answer.value("n")
 

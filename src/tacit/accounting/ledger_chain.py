@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Literal, Protocol, TypeVar
 
 from tacit.accounting.budget import Budget, Kind
@@ -653,11 +654,18 @@ def read_head(row: Sequence[Any] | None) -> Head | None:
     if row is None:
         return None
     sequence, digest, total, spent = row
+    # What is worked out from the totals is of this reader alone: else a reply would come sooner
+    # where someone else had looked.
+    return Head(sequence, digest, replace(_spending(total, spent)))
+
+
+# Most transactions read what the last one wrote, which is read back as it is written.
+@lru_cache(maxsize=1024)
+def _spending(total: str, spent: str) -> Spending:
     try:
-        spending = Spending.from_json(Budget.from_json(read_json(total)), read_json(spent))
+        return Spending.from_json(Budget.from_json(read_json(total)), read_json(spent))
     except (TypeError, ValueError):
         raise LedgerError("the totals cannot be read: the ledger is damaged") from None
-    return Head(sequence, digest, spending)
 
 
 def stored_head(head: Head) -> tuple[int, str, str, str]:

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from tacit.errors import UsageError, VerificationError, did_you_mean
 from tacit.outside import read_json
 from tacit.service.access import Caller
-from tacit.service.database import Database, GroupCommit, metadata
+from tacit.service.database import Database, GroupCommit, Prepared, in_part, metadata
 from tacit.service.telemetry import log
 from tacit.service.tokens import Note
 
@@ -184,7 +184,7 @@ class AuditLog:
     ) -> list[AuditEvent]:
         with self._transaction(connection) as run:
             events = _appended(run, bodies)
-            nested = run.in_nested_transaction()
+            nested = in_part(run)
         for event in events:
             # What is noted is there for certain: the event before each where their transaction is
             # over, else that before it; none where others of it may have come before.
@@ -247,19 +247,25 @@ class AuditLog:
 
 def _appended(run: sa.Connection, bodies: Iterable[dict[str, Any]]) -> list[AuditEvent]:
     """Append events, in a transaction that excludes other writers."""
-    last = run.execute(sa.select(_events).order_by(_events.c.sequence.desc()).limit(1)).first()
-    sequence, previous = (last.sequence, last.hash) if last else (0, _GENESIS)
-    rows, events = [], []
+    last = _LAST.rows(run)
+    sequence, previous = last[0] if last else (0, _GENESIS)
+    events = []
     for body in bodies:
         sequence += 1
         body |= {"format": _FORMAT, "sequence": sequence, "previous": previous}
         body["when"] = datetime.now(UTC).isoformat(timespec="milliseconds")
         stored = json.dumps(body, sort_keys=True, separators=(",", ":"))
         previous = _digest(stored)
-        rows.append({"sequence": sequence, "hash": previous, "event": stored})
-        events.append(_parse(stored, previous))
-    run.execute(_events.insert(), rows)
+        _ADD.change(run, sequence=sequence, hash=previous, event=stored)
+        del body["format"]
+        events.append(AuditEvent(**body, hash=previous))
     return events
+
+
+_LAST = Prepared(
+    sa.select(_events.c.sequence, _events.c.hash).order_by(_events.c.sequence.desc()).limit(1)
+)
+_ADD = Prepared(_events.insert(), ["sequence", "hash", "event"])
 
 
 def _by(caller: Caller, about: About) -> About:

@@ -10,11 +10,11 @@ import threading
 import time
 import unicodedata
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar, cast
 
 import sqlalchemy as sa
 from sqlalchemy import event, exc
@@ -57,6 +57,240 @@ _versions = sa.Table(
 _TIMEOUT = 30.0  # seconds to wait for another writer
 _POOL = 8  # connections that a process keeps open
 _OVERFLOW = 24
+_PART = "tacit_part"  # of a connection: whether a part of a transaction is open
+_LEVEL = "tacit_synchronous"  # of a connection: whether the next transaction waits for the disk
+
+# Prepared statements: those of every request and every job.
+#
+# SQLAlchemy takes ten times as long to run a statement as SQLite takes to answer it.  So the text
+# of these is made once for each engine, and goes to the driver itself: on a connection that is
+# open for reading, or within a transaction, on the connection of that.
+
+
+class _Text(NamedTuple):
+    """A statement in the words of one driver."""
+
+    text: str
+    order: tuple[str, ...] | None  # of its parameters; None where they are named
+    given: dict[str, Any]  # the parameters that the statement itself has
+    binds: dict[str, Callable[[Any], Any]]  # conversions of parameters
+    columns: tuple[str, ...]
+    results: dict[int, Callable[[Any], Any]]  # conversions of columns
+
+
+class Prepared:
+    """A statement whose text is made once for each kind of database.
+
+    >>> import tempfile
+    >>> after = Prepared(sa.select((sa.bindparam("x", type_=sa.Integer) + 1).label("after")))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with Database(f"sqlite:///{folder}/service.db") as database:
+    ...         database.mappings(after, x=1), database.scalar(after, x=2)
+    ([{'after': 2}], 3)
+    """
+
+    # columns: those that an insertion sets.
+
+    def __init__(
+        self,
+        statement: sa.Select[*tuple[Any, ...]] | sa.Insert | sa.Update,
+        columns: list[str] | None = None,
+    ) -> None:
+        self._statement, self._columns = statement, columns
+        self._texts: dict[str, _Text] = {}
+
+    def rows(self, run: sa.Connection, **values: Any) -> list[tuple[Any, ...]]:
+        """Return the rows of the statement in a transaction."""
+        cursor = self._executed(run, values)
+        return self.fetched(cursor, run.dialect)
+
+    def mappings(self, run: sa.Connection, **values: Any) -> list[dict[str, Any]]:
+        """Return the rows of the statement in a transaction, by the names of the columns."""
+        return self.named(self.rows(run, **values), run.dialect)
+
+    def change(self, run: sa.Connection, **values: Any) -> int:
+        """Run the statement in a transaction; return how many rows it changed."""
+        cursor = self._executed(run, values)
+        changed: int = cursor.rowcount
+        cursor.close()
+        return changed
+
+    def execute(self, cursor: Any, dialect: sa.Dialect, values: dict[str, Any]) -> None:
+        """Run the statement by a cursor of the driver."""
+        made = self.text(dialect)
+        values = {**made.given, **values}
+        for name, convert in made.binds.items():
+            values[name] = convert(values[name])
+        order = made.order
+        cursor.execute(made.text, values if order is None else [values[name] for name in order])
+
+    def fetched(self, cursor: Any, dialect: sa.Dialect) -> list[tuple[Any, ...]]:
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+        cursor.close()
+        results = self.text(dialect).results
+        if not results:
+            return rows
+        same: Callable[[Any], Any] = lambda value: value  # noqa: E731
+        return [tuple(results.get(i, same)(v) for i, v in enumerate(row)) for row in rows]
+
+    def named(self, rows: list[tuple[Any, ...]], dialect: sa.Dialect) -> list[dict[str, Any]]:
+        columns = self.text(dialect).columns
+        return [dict(zip(columns, row, strict=True)) for row in rows]
+
+    def _executed(self, run: sa.Connection, values: dict[str, Any]) -> Any:
+        cursor = run.connection.cursor()
+        try:
+            self.execute(cursor, run.dialect, values)
+        except BaseException as error:
+            cursor.close()
+            raise _as_sqlalchemy(error, run.dialect) from None
+        return cursor
+
+    def text(self, dialect: sa.Dialect) -> _Text:
+        made = self._texts.get(dialect.name)
+        if made is None:
+            made = self._texts[dialect.name] = self._made(dialect)
+        return made
+
+    def _made(self, dialect: sa.Dialect) -> _Text:
+        compiled: Any = self._statement.compile(dialect=dialect, column_keys=self._columns)
+        if compiled.post_compile_params:
+            raise TypeError("a prepared statement has no lists and no values in its text")
+        binds = {name: compiled.binds[name] for name in compiled.bind_names.values()}
+        types = {name: bind.type.dialect_impl(dialect) for name, bind in binds.items()}
+        writers = {name: kind.bind_processor(dialect) for name, kind in types.items()}
+        columns = list(self._statement.exported_columns)
+        readers = {  # a number of a database is a float or an integer already
+            index: column.type.dialect_impl(dialect).result_processor(dialect, None)
+            for index, column in enumerate(columns)
+            if not isinstance(column.type, (sa.Numeric, sa.Float))
+        }
+        return _Text(
+            str(compiled),
+            tuple(compiled.positiontup) if compiled.positional else None,
+            {name: bind.value for name, bind in binds.items() if not bind.required},
+            {name: convert for name, convert in writers.items() if convert is not None},
+            tuple(str(column.key) for column in columns),
+            {i: convert for i, convert in readers.items() if convert is not None},
+        )
+
+
+def _as_sqlalchemy(error: BaseException, dialect: sa.Dialect) -> BaseException:
+    """Return an error of a driver as SQLAlchemy raises it, without the statement."""
+    dbapi: Any = dialect.dbapi
+    if not isinstance(error, dbapi.Error):
+        return error
+    kinds = (exc.IntegrityError, exc.DataError, exc.OperationalError)
+    kind = next((k for k in kinds if isinstance(error, getattr(dbapi, k.__name__))), exc.DBAPIError)
+    return kind(None, None, error, hide_parameters=True)
+
+
+@contextmanager
+def part_of(run: sa.Connection) -> Iterator[None]:
+    """Run a part of a transaction, which is undone alone where it raises."""
+    _said(run, "SAVEPOINT part")
+    run.info[_PART] = True
+    try:
+        yield
+    except BaseException:
+        _said(run, "ROLLBACK TO SAVEPOINT part")
+        raise
+    finally:
+        run.info[_PART] = False
+    _said(run, "RELEASE SAVEPOINT part")
+
+
+def in_part(run: sa.Connection) -> bool:
+    """Return True inside of :func:`part_of`."""
+    return bool(run.info.get(_PART))
+
+
+def _said(run: sa.Connection, text: str) -> None:
+    cursor = run.connection.cursor()
+    try:
+        cursor.execute(text)
+    except BaseException as error:
+        raise _as_sqlalchemy(error, run.dialect) from None
+    finally:
+        cursor.close()
+
+
+class _OpenConnections:
+    """Connections that stay open: of the driver, for statements that read alone, and a writer."""
+
+    # Of those that read the latest one is taken first.  One whose server went away is closed, with
+    # all that wait, and the statement is run again on a new one: it only reads.  The writer is
+    # that of a file, which one thread at a time writes to.
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self._engine, self._dialect = engine, engine.dialect
+        self._process, self._idle = os.getpid(), list[Any]()
+        self._writer: sa.Connection | None = None
+
+    @contextmanager
+    def writer(self) -> Iterator[sa.Connection]:
+        """Lend the writer; after an error it is closed."""
+        self._refuse_inherited()
+        connection, self._writer = self._writer or self._engine.connect(), None
+        try:
+            yield connection
+        except BaseException:
+            connection.close()
+            raise
+        self._writer = connection
+
+    def _refuse_inherited(self) -> None:
+        """Forget, in a forked process, the connections of the process that it was forked from."""
+        if self._process != os.getpid():
+            self._inherited = self._idle, self._writer  # closed they would take locks with them
+            self._process, self._idle, self._writer = os.getpid(), [], None
+
+    def rows(self, statement: Prepared, values: dict[str, Any]) -> list[tuple[Any, ...]]:
+        self._refuse_inherited()
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            return self._rows(self._connect(), statement, values)
+        try:
+            return self._rows(connection, statement, values)
+        except exc.OperationalError:
+            while self._idle:
+                with suppress(IndexError):
+                    self._idle.pop().close()
+            return self._rows(self._connect(), statement, values)
+
+    def _connect(self) -> Any:
+        pooled = self._engine.raw_connection()
+        connection: Any = pooled.driver_connection
+        pooled.detach()
+        if self._dialect.name == "postgresql":
+            connection.rollback()
+            connection.autocommit = True
+        return connection
+
+    def _rows(
+        self, connection: Any, statement: Prepared, values: dict[str, Any]
+    ) -> list[tuple[Any, ...]]:
+        try:
+            cursor = connection.cursor()
+            statement.execute(cursor, self._dialect, values)
+            rows = statement.fetched(cursor, self._dialect)
+        except BaseException as error:
+            connection.close()
+            raise _as_sqlalchemy(error, self._dialect) from None
+        if len(self._idle) < _POOL:
+            self._idle.append(connection)
+        else:
+            connection.close()
+        return rows
+
+    def close(self) -> None:
+        while self._idle:
+            with suppress(IndexError):
+                self._idle.pop().close()
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
 
 
 class Database:
@@ -85,12 +319,12 @@ class Database:
                 "database = 'postgresql://user@host/database'"
             )
         self._reader = self._engine.execution_options(tacit_begin="BEGIN")
-        self._hasty = self._engine.execution_options(tacit_durable=False)
         # A statement that reads on its own needs no transaction around it.
         self._single = self._engine.execution_options(
             tacit_begin=None, **({"isolation_level": "AUTOCOMMIT"} if self.on_server else {})
         )
-        self._finalizer = weakref.finalize(self, _close, self._engine, os.getpid())
+        self._open = _OpenConnections(self._engine)
+        self._finalizer = weakref.finalize(self, _close, self._engine, self._open, os.getpid())
 
     def __enter__(self) -> Self:
         return self
@@ -105,6 +339,9 @@ class Database:
                 there = set(sa.inspect(run).get_table_names())  # asked once, not of each
                 missing = [table for table in metadata.sorted_tables if table.name not in there]
                 metadata.create_all(run, missing, checkfirst=False)
+                for table in metadata.sorted_tables:  # an earlier release had fewer
+                    for index in table.indexes if table not in missing else ():
+                        run.execute(sa.schema.CreateIndex(index, if_not_exists=True))
                 version = run.execute(sa.select(_versions.c.version)).scalar()
                 if version is None:
                     run.execute(_versions.insert().values(one=1, version=VERSION))
@@ -120,13 +357,24 @@ class Database:
     def begin(self, lock: str | None = None, *, durable: bool = True) -> Iterator[sa.Connection]:
         """Run one transaction: committed at the end, rolled back if anything is raised."""
         # durable: whether its end waits for the disk.
-        engine = self._engine if durable else self._hasty
-        with _hidden_errors(), self._write_lock(), engine.begin() as connection:
+        with _hidden_errors(), self._write_lock(), self._writer(durable) as connection:
             if not durable and self.on_server:
                 connection.execute(sa.text("set local synchronous_commit = off"))
             if lock is not None and self.on_server:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_number(lock))))
             yield connection
+
+    @contextmanager
+    def _writer(self, durable: bool) -> Iterator[sa.Connection]:
+        """Begin a transaction that writes."""
+        if self.on_server:
+            with self._engine.begin() as connection:
+                yield connection
+            return
+        with self._open.writer() as connection:
+            connection.info[_LEVEL] = "FULL" if durable else "NORMAL"
+            with connection.begin():
+                yield connection
 
     @contextmanager
     def _write_lock(self) -> Iterator[None]:
@@ -153,19 +401,25 @@ class Database:
         with nullcontext(run) if run is not None else self.read() as connection:
             yield connection
 
-    def rows(self, query: sa.Select[*tuple[Any, ...]], **values: Any) -> Sequence[Any]:
+    def rows(self, query: Prepared | sa.Select[*tuple[Any, ...]], **values: Any) -> Sequence[Any]:
         """Return the rows of a query, of one state."""
-        with _hidden_errors(), self._single.connect() as run:
-            return run.execute(query, values).all()
+        with _hidden_errors():
+            if isinstance(query, Prepared):
+                return self._open.rows(query, values)
+            with self._single.connect() as run:
+                return run.execute(query, values).all()
 
     def mappings(
-        self, query: sa.Select[*tuple[Any, ...]], **values: Any
-    ) -> Sequence[sa.RowMapping]:
+        self, query: Prepared | sa.Select[*tuple[Any, ...]], **values: Any
+    ) -> Sequence[Mapping[str, Any]]:
         """Return the rows of a query by the names of its columns, of one state."""
-        with _hidden_errors(), self._single.connect() as run:
-            return run.execute(query, values).mappings().all()
+        with _hidden_errors():
+            if isinstance(query, Prepared):
+                return query.named(self._open.rows(query, values), self._engine.dialect)
+            with self._single.connect() as run:
+                return cast("Sequence[Any]", run.execute(query, values).mappings().all())
 
-    def scalar(self, query: sa.Select[*tuple[Any, ...]], **values: Any) -> Any:
+    def scalar(self, query: Prepared | sa.Select[*tuple[Any, ...]], **values: Any) -> Any:
         """Return the first column of the first row of a query; None where it has no row."""
         rows = self.rows(query, **values)
         return rows[0][0] if rows else None
@@ -196,12 +450,14 @@ class Database:
 
     def close(self) -> None:
         """Close all connections; a later transaction opens new ones."""
+        self._open.close()
         self._engine.dispose()
 
 
-def _close(engine: sa.Engine, process: int) -> None:
+def _close(engine: sa.Engine, connections: _OpenConnections, process: int) -> None:
     """Close the connections, except in a process forked from the one that opened them."""
     if os.getpid() == process:
+        connections.close()
         engine.dispose()
 
 
@@ -266,13 +522,12 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:
-    options = connection.get_execution_options()
-    how = options.get("tacit_begin", "BEGIN IMMEDIATE")
+    how = connection.get_execution_options().get("tacit_begin", "BEGIN IMMEDIATE")
+    driver: Any = connection.connection.driver_connection
     if how == "BEGIN IMMEDIATE":
-        level = "FULL" if options.get("tacit_durable", True) else "NORMAL"
-        connection.exec_driver_sql(f"PRAGMA synchronous = {level}")
+        driver.execute(f"PRAGMA synchronous = {connection.info.get(_LEVEL, 'FULL')}")
     if how is not None:
-        connection.exec_driver_sql(how)
+        driver.execute(how)
 
 
 def _on_server(address: str) -> tuple[sa.Engine, str]:

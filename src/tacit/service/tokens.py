@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import sqlalchemy as sa
 
 from tacit.service.access import Caller, Grant, plain_name
-from tacit.service.database import Database, metadata
+from tacit.service.database import Database, Prepared, metadata
 from tacit.service.problem import Problem
 
 # Stored tokens, without their text, and the people who can be behind one.
@@ -317,18 +317,18 @@ class Tokens:
     def _signature(self, body: bytes) -> bytes:
         return hmac.digest(self._key, b"tacit token 1\0" + body, "sha256")
 
-    def _find(self, run: sa.Connection, identifier: str) -> sa.RowMapping | None:
-        return run.execute(_BY_ID, {"identifier": identifier}).mappings().one_or_none()
+    def _find(self, run: sa.Connection, identifier: str) -> Mapping[str, Any] | None:
+        return next(iter(_BY_ID.mappings(run, identifier=identifier)), None)
 
-    def _read(self, identifier: str) -> sa.RowMapping | None:
+    def _read(self, identifier: str) -> Mapping[str, Any] | None:
         return next(iter(self._database.mappings(_BY_ID, identifier=identifier)), None)
 
-    def _checked(self, row: sa.RowMapping | None, text: str, kind: str) -> Stored:
+    def _checked(self, row: Mapping[str, Any] | None, text: str, kind: str) -> Stored:
         if row is None or not hmac.compare_digest(row["hash"], _hash(text)):
             raise _unknown()
         return self._alive(row, kind)
 
-    def _alive(self, row: sa.RowMapping | None, kind: str | None = None) -> Stored:
+    def _alive(self, row: Mapping[str, Any] | None, kind: str | None = None) -> Stored:
         stored = None if row is None else _stored(row)
         if stored is None or (kind is not None and stored.kind != kind):
             raise _unknown()
@@ -356,15 +356,14 @@ class Tokens:
             run.execute(token_table.update().where(*_past(self._clock())).values(ended))
 
 
-# Made once: with each request SQLAlchemy would take longer to make it than SQLite to answer it.
-_BY_ID = sa.select(token_table).where(token_table.c.id == sa.bindparam("identifier"))
+_BY_ID = Prepared(sa.select(token_table).where(token_table.c.id == sa.bindparam("identifier")))
 
 
 def _past(now: float) -> tuple[sa.ColumnElement[bool], ...]:
     return token_table.c.expires <= now, token_table.c.ended.is_(None)
 
 
-def _stored(row: sa.RowMapping) -> Stored:
+def _stored(row: Mapping[str, Any] | sa.RowMapping) -> Stored:
     grants = tuple(Grant.from_fields(fields) for fields in json.loads(row["grants"]))
     caller = Caller(row["name"], row["team"], grants, row["id"], row["expires"], row["issued_by"])
     return Stored(

@@ -532,9 +532,11 @@ class Question(QuestionBase, Priced):
             LedgerError: the charge or the answer cannot be written; the message says what was
                 spent.
         """
-        ledger = self._ledger
-        charge = self._priced(epsilon=epsilon, delta=delta, rho=rho, total=total, tag=tag)
-        entry = charge.entry
+        price: Price = {"epsilon": epsilon, "delta": delta, "rho": rho, "total": total, "tag": tag}
+        return self._released(self._priced(**price))
+
+    def _released(self, charge: QueryCharge) -> Answer:
+        ledger, entry = self._ledger, charge.entry
         if entry is not None and entry.answer is not None:
             return Answer.of(entry, ledger, self._arrangement, replayed=True)
         # What is charged already was tried before; what fails now leaves it open all the same.
@@ -710,9 +712,14 @@ def check_release(question: Question, charge: QueryCharge) -> None:
     _tried(question._table, charge, charge.entry)
 
 
-def recorded_answer(question: Question, **price: Unpack[Price]) -> Answer | None:
+def release_charged(question: Question, charge: QueryCharge) -> Answer:
+    """Release a question at the price of a charge of it; see :meth:`Question.release`."""
+    return question._released(charge)
+
+
+def recorded_answer(question: Question, charge: QueryCharge) -> Answer | None:
     """Return the answer that the ledger holds, or None; never spend, and read no row."""
-    entry = charge_of(question, **price).entry
+    entry = charge.entry
     if entry is None or entry.answer is None:
         return None
     return Answer.of(entry, question._ledger, question._arrangement, replayed=True)

@@ -387,6 +387,24 @@ def test_what_another_process_paid_for_meanwhile_is_not_asked_for_again(
     assert clinic.spent == tc.epsilon(8)
 
 
+def test_of_two_schedules_of_a_question_at_one_instant_the_second_is_refused(
+    clinic: Clinic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = clinic.one.schedules, clinic.process().schedules
+    changed = replace(QUARTER, calendar=Calendar("2026-01-31", "1mo", 3))
+    check = one.check
+
+    def early(*given: Any) -> None:
+        check(*given)
+        other.begin("visits", changed, ADA)
+
+    monkeypatch.setattr(one, "check", early)
+    with pytest.raises(Problem, match="you have a schedule of this question"):
+        clinic.begin()
+    assert [each.scheduled.calendar.times for each in one.all()] == [3]
+    assert clinic.spent == tc.epsilon(6)
+
+
 def test_processes_that_start_it_at_once_pay_once(clinic: Clinic) -> None:
     states = [clinic.one, clinic.process()]
     with ThreadPoolExecutor(4) as pool:

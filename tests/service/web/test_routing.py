@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shutil
+import threading
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import httpx
 import pytest
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.routing import APIRoute
 
 from support.service.client import Client, running
@@ -19,7 +22,7 @@ from support.service.hosting import hosted_clinic, released
 from support.service.pages import browser
 from tacit.service.access import ACTIONS, RIGHTS
 from tacit.service.web import state as readiness
-from tacit.service.web.routing import declared_right
+from tacit.service.web.routing import Route, declared_right
 from tacit.service.web.server import ROUTERS
 
 
@@ -395,3 +398,66 @@ def test_a_look_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert looked(client) == (200, {})
         (tmp_path / "visits.csv").unlink()
         assert looked(client) == (200, {})
+
+
+# One thread for each request.
+
+THREADS: list[int] = []
+
+
+async def who() -> str:
+    THREADS.append(threading.get_ident())
+    return "ada"
+
+
+async def late() -> str:
+    await asyncio.sleep(0)
+    return "late"
+
+
+Who = Annotated[str, Depends(who)]
+Late = Annotated[str, Depends(late)]
+ordinary = APIRouter(route_class=Route)
+
+
+@ordinary.get("/name")
+def name_of(who: Who) -> dict[str, str]:
+    THREADS.append(threading.get_ident())
+    return {"name": who}
+
+
+@ordinary.get("/loop")
+async def name_on_the_loop(who: Who) -> dict[str, str]:
+    THREADS.append(threading.get_ident())
+    return {"name": who}
+
+
+@ordinary.get("/late")
+def late_name(late: Late) -> str:
+    return late
+
+
+def asked(path: str) -> bytes:
+    app = FastAPI()
+    app.router.routes.extend(ordinary.routes)
+    THREADS.clear()
+
+    async def ask() -> bytes:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
+            return (await client.get(path)).content
+
+    return asyncio.run(ask())
+
+
+def test_a_request_is_in_one_thread_from_its_token_to_its_reply() -> None:
+    assert asked("/name") == b'{"name":"ada"}'
+    first, second = THREADS
+    assert first == second != threading.get_ident()
+    assert asked("/loop") == b'{"name":"ada"}'
+    assert set(THREADS) == {threading.get_ident()}
+
+
+def test_what_waits_for_the_loop_is_none_of_an_ordinary_function() -> None:
+    with pytest.raises(RuntimeError, match="waits for the loop"):
+        asked("/late")

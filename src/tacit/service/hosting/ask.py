@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from tacit.accounting.budget import Budget
 from tacit.accounting.ledger_chain import canonical
-from tacit.errors import BudgetError, UnsupportedQueryError, UsageError, need
+from tacit.errors import UnsupportedQueryError, UsageError, need
 from tacit.report.text import budget_words, protects_line, question_words
 from tacit.service.access import Caller
 from tacit.service.hosting.datasets import Asked, DryPreview, Hosted, Left
@@ -352,7 +352,7 @@ def preview_of(
     shown["free"] = _errors(follows)
     shown["remaining"] = left.remaining.to_json()
     shown["limited_by"] = list(left.limits)
-    affordable = shown["granted"] = charged or _covers(hosted, caller, cost)
+    affordable = shown["granted"] = charged or left.covers(cost)
     shown["whereabouts"] = ""  # a place on the machine of the service
     shown["notes"] = [*shown["notes"], *_capped(left), *notes]
     columns = [
@@ -502,14 +502,6 @@ def words_of(asked: Asked, tag: str | None = None) -> str:
         whole = words_of(plan_parts(asked).question, tag)
         return f"{len(members_of(asked))} questions together: {whole[0].lower()}{whole[1:]}"
     return question_words({"query": asked.described(), "tag": tag})
-
-
-def _covers(hosted: Hosted, caller: Caller, cost: Budget) -> bool:
-    try:
-        hosted.require(caller, cost)
-    except BudgetError:
-        return False
-    return True
 
 
 def _exact(value: Any) -> Any:

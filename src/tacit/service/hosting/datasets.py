@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from tacit.accounting.budget import Budget
 from tacit.accounting.ledger import Ledger, named_accounts, set_cap
-from tacit.accounting.ledger_chain import Account, account_name, is_account
+from tacit.accounting.ledger_chain import Account, Head, account_name, is_account
 from tacit.accounting.open_ledger import in_memory, open_ledger
 from tacit.errors import BudgetError, UsageError, did_you_mean
 from tacit.service.access import Caller
@@ -132,18 +132,52 @@ class DryPreview(NamedTuple):
     plan: dict[str, Any] | None  # its strategy and errors; None for a single question
 
 
+class PricedAsk(NamedTuple):
+    """A question at its price: what its charge needs, and its words."""
+
+    question: Question
+    charge: QueryCharge
+    words: str
+
+
 class Left(NamedTuple):
     """Remaining budget of a caller."""
 
     remaining: Budget  # in epsilon or rho and in delta, the smallest that any limit leaves
     limits: tuple[str, ...]  # what binds: the budget, or caps
     budget: Budget  # what is left of the total budget
+    require: Callable[[Sequence[Budget]], None]  # raises if some costs are not covered
+
+    def covers(self, cost: Budget) -> bool:
+        try:
+            self.require((cost,))
+        except BudgetError:
+            return False
+        return True
 
     @property
     def capped(self) -> str:
         """The caps that leave less than the budget, in words; empty where the budget binds."""
         caps = [limit for limit in self.limits if limit.startswith("the cap")]
         return "" if self.remaining == self.budget else " and ".join(caps)
+
+
+def _require(head: Head, accounts: Sequence[Account], costs: Sequence[Budget]) -> None:
+    """Raise if a budget, or the cap of an account, does not cover all of some costs."""
+    cost = sum(costs, Budget.nothing(head.total.kind))
+    words = f"this release costs {cost}"
+    if len(costs) > 1:
+        words = f"these {len(costs)} releases cost {cost} together"
+    if not head.spending.affords(*costs):
+        raise BudgetError(
+            f"{words}, and {head.remaining} is left of {head.total}; nothing was spent"
+        )
+    for account in accounts:
+        if account.cap is not None and not account.cap.covers(account.spent + cost):
+            raise BudgetError(
+                f"{words}, and {account.remaining} is left of {account.cap}, "
+                f"the cap of {account.name}; nothing was spent"
+            )
 
 
 class Hosted:
@@ -178,6 +212,7 @@ class Hosted:
         self._number = 0
         self._questions: LRUCache[Asked] = LRUCache(_CACHE_SIZE)
         self.previews: LRUCache[DryPreview] = LRUCache(_CACHE_SIZE)
+        self.priced: LRUCache[PricedAsk] = LRUCache(_CACHE_SIZE)
 
     @property
     def name(self) -> str:
@@ -201,22 +236,7 @@ class Hosted:
     def require(self, caller: Caller, *costs: Budget) -> None:
         """Raise if the budget, or a cap of a caller, does not cover all of some costs now."""
         # The charge itself looks again, where nothing comes in between.
-        ledger = self.ledger(caller.team)
-        head, accounts = named_accounts(ledger, self._names(caller))
-        cost = sum(costs, Budget.nothing(head.total.kind))
-        words = f"this release costs {cost}"
-        if len(costs) > 1:
-            words = f"these {len(costs)} releases cost {cost} together"
-        if not head.spending.affords(*costs):
-            raise BudgetError(
-                f"{words}, and {head.remaining} is left of {head.total}; nothing was spent"
-            )
-        for account in accounts:
-            if account.cap is not None and not account.cap.covers(account.spent + cost):
-                raise BudgetError(
-                    f"{words}, and {account.remaining} is left of {account.cap}, "
-                    f"the cap of {account.name}; nothing was spent"
-                )
+        _require(*named_accounts(self.ledger(caller.team), self._names(caller)), costs)
 
     def left(self, caller: Caller) -> Left:
         """Return the remaining budget of a caller: the minimum of the budget and all caps."""
@@ -234,7 +254,8 @@ class Hosted:
             for words, limit in limits.items()
             if limit.amount == amount or (limit.delta == delta < head.remaining.delta)
         ]
-        return Left(Budget(head.remaining.kind, amount, delta), tuple(binding), head.remaining)
+        remaining = Budget(head.remaining.kind, amount, delta)
+        return Left(remaining, tuple(binding), head.remaining, partial(_require, head, accounts))
 
     def accounts(self, caller: Caller) -> list[Account]:
         """Return the accounts that a caller's charges name, with their caps."""
@@ -341,6 +362,7 @@ class Hosted:
             self._sessions.clear()
         self._questions.clear()
         self.previews.clear()
+        self.priced.clear()
 
     def _names(self, caller: Caller) -> list[str]:
         return self._ledgers.accounts(self.name, caller.name, caller.team)

@@ -22,7 +22,7 @@ from tacit.errors import DataSourceError, UsageError
 from tacit.report.issued import APART
 from tacit.report.odds import weak_guarantee
 from tacit.report.text import budget_words
-from tacit.service.database import Database, metadata
+from tacit.service.database import Database, Prepared, metadata
 from tacit.service.problem import Problem
 from tacit.service.settings import FILE, Caps, DatasetSettings, Settings
 from tacit.tables.dataset.declaration import Dataset, identity, terms
@@ -338,7 +338,7 @@ class DeclaredStore:
 
     def add(self, run: sa.Connection, made: SentDeclaration) -> SentDeclaration:
         """Add a declaration, in a transaction of :meth:`begin`."""
-        number = (run.execute(_LATEST).scalar() or 0) + 1
+        number = (_LATEST.rows(run)[0][0] or 0) + 1
         row = {
             "number": number,
             "name": made.name,
@@ -351,7 +351,7 @@ class DeclaredStore:
         return SentDeclaration(made.name, made.fields, made.hosting, made.who, made.at, number)
 
 
-_LATEST = sa.select(sa.func.max(_declared.c.number))
+_LATEST = Prepared(sa.select(sa.func.max(_declared.c.number)))
 
 
 def _read(row: Any) -> SentDeclaration:

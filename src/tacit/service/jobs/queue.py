@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from tacit.service.access import UserRequest, request_columns
-from tacit.service.database import Database, metadata
+from tacit.service.database import Database, Prepared, metadata
 
 # Ticks: when the outcome of a question becomes visible, as a function of the public clock.
 #
@@ -180,7 +180,7 @@ _jobs = sa.Table(
     sa.Column("body", sa.Text, nullable=False),
     sa.Column("words", sa.Text, nullable=False),
     sa.Column("cost", sa.Text, nullable=False),
-    sa.Column("key", sa.String(64), nullable=False),
+    sa.Column("key", sa.String(64), nullable=False, index=True),
     sa.Column("once", sa.String(200)),
     sa.Column("state", sa.String(10), nullable=False, index=True),
     sa.Column("started", sa.Float, nullable=False),
@@ -198,6 +198,9 @@ _jobs = sa.Table(
     sa.Column("told", sa.Boolean, key="reported", nullable=False, default=False),
     sa.UniqueConstraint("asked_by", "once"),
 )
+# Those whose tick is still to come, or to be reported: few, however many jobs there were.
+_unreported = _jobs.c.reported.is_(False)
+sa.Index("job_unreported", _jobs.c.visible, sqlite_where=_unreported, postgresql_where=_unreported)
 
 _free = sa.Table(
     "free_answer",
@@ -239,7 +242,7 @@ class Queue:
             same = sa.and_(_jobs.c.asked_by == values["asked_by"], _jobs.c.once == once)
             old = _jobs.c.asked_at <= self._clock() - KEY_SECONDS
             run.execute(_jobs.update().where(same, old).values(once=None))
-        run.execute(_INSERT, {"id": name, **values})
+        _INSERT.change(run, **{**_NEW, "id": name, **values})
         job = self._by_id(run, name)
         assert job is not None
         return job
@@ -288,27 +291,32 @@ class Queue:
 
     def unfinished(self, who: str, run: sa.Connection | None = None) -> int:
         """Return how many jobs of a person are not over, as callers see them."""
-        with self._database.reading(run) as reading:
-            return int(
-                reading.execute(_UNFINISHED, {"who": who, "now": self._clock()}).scalar_one()
-            )
+        values = {"who": who, "now": self._clock()}
+        rows = (
+            self._database.rows(_UNFINISHED, **values)
+            if run is None
+            else (_UNFINISHED.rows(run, **values))
+        )
+        return int(rows[0][0])
 
     def hides(self, dataset: str, key: str, team: tuple[str | None] | None = None) -> bool:
         """Return True if an answer that the ledger may have must not be seen yet."""
         # So while every job of this question waits for its tick, or was cancelled before.
-        query = _EVERY_AND_SEEN if team is None else _EVERY_AND_SEEN.where(_jobs.c.team == team[0])
-        ((every, seen),) = self._database.rows(query, dataset=dataset, key=key, now=self._clock())
+        values = {"dataset": dataset, "key": key, "now": self._clock()}
+        if team is None:
+            ((every, seen),) = self._database.rows(_SEEN, **values)
+        else:
+            ((every, seen),) = self._database.rows(_SEEN_IN_TEAM, **values, team=team[0])
         return bool(every and not seen)
 
     def first_done(self, job: Job, *, of_team: bool) -> Job | None:
         """The first job with the answer that a job shows; it may be the job itself."""
-        same = sa.and_(_jobs.c.dataset == job.dataset, _jobs.c.key == job.key)
+        values = {"dataset": job.dataset, "key": job.key, "now": self._clock()}
         if of_team:
-            same = sa.and_(same, _jobs.c.team == job.team)
-        query = sa.select(*_COLUMNS).where(same, self._shown("done")).order_by(_jobs.c.number)
-        with self._database.read() as run:
-            row = run.execute(query.limit(1)).mappings().first()
-        return None if row is None else Job(**row)
+            rows = self._database.mappings(_FIRST_IN_TEAM, **values, team=job.team)
+        else:
+            rows = self._database.mappings(_FIRST, **values)
+        return Job(**rows[0]) if rows else None
 
     def listed(
         self,
@@ -352,11 +360,11 @@ class Queue:
         if self._database.scalar(_NEXT, **limits) is None:
             return None
         with self.transaction(durable=False) as run:
-            name = run.execute(_NEXT, limits).scalar()
-            if name is None:
+            rows = _NEXT.rows(run, **limits)
+            if not rows:
                 return None
-            run.execute(_CLAIM, {"name": name, "by": worker, "until": now + LEASE})
-            return self._by_id(run, name)
+            _CLAIM.change(run, name=rows[0][0], by=worker, until=now + LEASE)
+            return self._by_id(run, rows[0][0])
 
     def renew(self, worker: str, names: Iterable[str]) -> None:
         """Renew the leases of the jobs that a worker works on."""
@@ -378,7 +386,7 @@ class Queue:
             "tick": visible,
         }
         with self.transaction(durable=False) as run:
-            written: bool = run.execute(_FINISH, values).rowcount == 1
+            written = _FINISH.change(run, **values) == 1
         now = self._clock()
         if written and now > visible:  # the database took longer than the margin
             later = next_tick(job.started, job.latency, now)
@@ -391,8 +399,7 @@ class Queue:
         # Yields: the jobs, and the transaction in which they are marked as reported.
         while self._database.scalar(_DUE, now=self._clock()) is not None:
             with self.transaction() as run:
-                rows = run.execute(_DUE, {"now": self._clock()}).mappings()
-                jobs = [Job(**row) for row in rows]
+                jobs = [Job(**row) for row in _DUE.mappings(run, now=self._clock())]
                 if not jobs:  # another process was first
                     return
                 names = [job.id for job in jobs]
@@ -429,8 +436,8 @@ class Queue:
 
     @staticmethod
     def _by_id(run: sa.Connection, name: str) -> Job | None:
-        row = run.execute(_BY_ID, {"name": name}).mappings().one_or_none()
-        return None if row is None else Job(**row)
+        rows = _BY_ID.mappings(run, name=name)
+        return Job(**rows[0]) if rows else None
 
 
 def _shown_at(state: str, moment: float | sa.BindParameter[float]) -> sa.ColumnElement[bool]:
@@ -440,11 +447,10 @@ def _shown_at(state: str, moment: float | sa.BindParameter[float]) -> sa.ColumnE
     if state in ("done", "failed"):
         return sa.and_(visible, _jobs.c.outcome == state)
     unseen = sa.and_(_jobs.c.state == "over", _jobs.c.visible > moment)
-    return sa.or_(_jobs.c.state.in_(("queued", "working")), unseen)
+    return sa.or_(_jobs.c.state == "queued", _jobs.c.state == "working", unseen)
 
 
-# The statements of every request and every job, made once: SQLAlchemy takes longer to make one than
-# SQLite to answer it.
+# The statements of every request and every job.
 #
 # The claim, the lease and the outcome of a job are not durable each: a machine that stops forgets
 # them, the job is claimed again, and the ledger gives the answer that it recorded.  What callers
@@ -452,28 +458,59 @@ def _shown_at(state: str, moment: float | sa.BindParameter[float]) -> sa.ColumnE
 
 _MAX_REPORTED = 100  # jobs in one transaction: others of the database wait for its end
 _now: sa.BindParameter[float] = sa.bindparam("now", type_=sa.Float)
-_INSERT = _jobs.insert()
-_BY_ID = sa.select(*_COLUMNS).where(_jobs.c.id == sa.bindparam("name"))
-_RECIPE = sa.select(_free.c.recipe).where(_free.c.job == sa.bindparam("name"))
-_UNFINISHED = sa.select(sa.func.count()).where(
-    _jobs.c.asked_by == sa.bindparam("who"),
-    sa.or_(_jobs.c.state == "waiting", _shown_at("running", _now)),
+_NEW: dict[str, Any] = {
+    column.key: getattr(column.default, "arg", None) for column in _jobs.c if column.key != "number"
+}
+_INSERT = Prepared(_jobs.insert(), list(_NEW))
+_BY_ID = Prepared(sa.select(*_COLUMNS).where(_jobs.c.id == sa.bindparam("name")))
+_RECIPE = Prepared(sa.select(_free.c.recipe).where(_free.c.job == sa.bindparam("name")))
+# Counted by the indexes of what is not over: a person may have asked very often.
+_of_person = (_jobs.c.asked_by + "") == sa.bindparam("who", type_=sa.String)
+_UNFINISHED = Prepared(
+    sa.select(
+        sa.select(sa.func.count())
+        .where(
+            sa.or_(*(_jobs.c.state == state for state in ("waiting", "queued", "working"))),
+            _of_person,
+        )
+        .scalar_subquery()
+        + sa.select(sa.func.count())
+        .where(_unreported, _jobs.c.visible > _now, (_jobs.c.state + "") == "over", _of_person)
+        .scalar_subquery()
+    )
 )
-_EVERY_AND_SEEN = sa.select(
+_every_and_seen = sa.select(
     sa.func.count(), sa.func.count(sa.case((_shown_at("done", _now), 1)))
 ).where(
     _jobs.c.dataset == sa.bindparam("dataset"),
     _jobs.c.key == sa.bindparam("key"),
-    _jobs.c.state.not_in(("waiting", "refused")),
+    _jobs.c.state != "waiting",
+    _jobs.c.state != "refused",
 )
+_in_team = _jobs.c.team.is_not_distinct_from(sa.bindparam("team"))
+_SEEN = Prepared(_every_and_seen)
+_SEEN_IN_TEAM = Prepared(_every_and_seen.where(_in_team))
+_first = (
+    sa.select(*_COLUMNS)
+    .where(
+        _jobs.c.dataset == sa.bindparam("dataset"),
+        _jobs.c.key == sa.bindparam("key"),
+        (_jobs.c.state + "") == "over",
+        _jobs.c.outcome == "done",
+        _jobs.c.visible <= _now,
+    )
+    .order_by(_jobs.c.number)
+    .limit(1)
+)
+_FIRST, _FIRST_IN_TEAM = Prepared(_first), Prepared(_first.where(_in_team))
 _void = sa.or_(_jobs.c.lease < _now, _jobs.c.lease > sa.bindparam("latest", type_=sa.Float))
-_NEXT = (
+_NEXT = Prepared(
     sa.select(_jobs.c.id)
     .where(sa.or_(_jobs.c.state == "queued", sa.and_(_jobs.c.state == "working", _void)))
     .order_by(_jobs.c.started, _jobs.c.number)
     .limit(1)
 )
-_CLAIM = (
+_CLAIM = Prepared(
     _jobs.update()
     .where(_jobs.c.id == sa.bindparam("name"))
     .values(
@@ -483,7 +520,7 @@ _CLAIM = (
         attempts=_jobs.c.attempts + 1,
     )
 )
-_FINISH = (
+_FINISH = Prepared(
     _jobs.update()
     .where(
         _jobs.c.id == sa.bindparam("name"),
@@ -498,9 +535,9 @@ _FINISH = (
         visible=sa.bindparam("tick"),
     )
 )
-_DUE = (
+_DUE = Prepared(
     sa.select(*_COLUMNS)
-    .where(_jobs.c.reported.is_(False), _jobs.c.state == "over", _jobs.c.visible <= _now)
+    .where(_unreported, (_jobs.c.state + "") == "over", _jobs.c.visible <= _now)
     .order_by(_jobs.c.visible)
     .limit(_MAX_REPORTED)
 )

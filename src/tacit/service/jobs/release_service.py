@@ -6,6 +6,7 @@ import datetime
 import json
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -15,9 +16,9 @@ from tacit.accounting.ledger import Ledger
 from tacit.errors import UsageError
 from tacit.report import Certificate
 from tacit.service.access import Caller, Decisions, decide, request_values, requester_of
-from tacit.service.database import GroupCommit
+from tacit.service.database import GroupCommit, part_of
 from tacit.service.hosting.ask import Ask, members_of, words_of
-from tacit.service.hosting.datasets import Asked, Hosted, LRUCache
+from tacit.service.hosting.datasets import Asked, Hosted, LRUCache, PricedAsk
 from tacit.service.jobs.queue import Job, JobScope, Outcome, Queue
 from tacit.service.problem import Problem
 from tacit.tables.derived.derive import Charged, Earlier, charged, free_again, may_follow
@@ -29,6 +30,7 @@ from tacit.tables.question import (
     check_release,
     question_parts,
     recorded_answer,
+    release_charged,
 )
 from tacit.tables.release.answer import Answer
 from tacit.tables.release.release import QueryCharge
@@ -252,11 +254,9 @@ class ReleaseService:
             known = self.queue.find_by_key(caller.name, once)
             if known is not None:
                 return _same(known, dataset, body, hosted.is_own(caller, known.team))
-        asked, question = ask.asked(hosted, caller), ask.question(hosted, caller)
         if ask.free:
-            return self._free(hosted, caller, ask, question, once)
-        price = ask.price
-        charge = charge_of(question, **price)
+            return self._free(hosted, caller, ask, ask.question(hosted, caller), once)
+        question, charge, words = self._priced(ask, hosted, caller)
         key = charge.key
         entry = charge.look()
         cost = charge.cost_of(entry)
@@ -268,7 +268,7 @@ class ReleaseService:
             check_release(question, charge)
         elif not answered:
             self._refuse_scheduled(hosted, caller, key)
-        values = self._values(hosted, caller, ask, asked, once)
+        values = self._values(hosted, caller, ask, words, once)
         values |= {
             "cost": json.dumps(cost.to_json()),
             "key": key,
@@ -284,26 +284,27 @@ class ReleaseService:
         """Add a job whose answer follows from releases that the caller may see; it is free."""
         made = self.free.make(hosted, caller, question, ask.tag)
         body: Any = made.certificate.body
-        values = self._values(hosted, caller, ask, question, once) | self._at_once()
+        words = words_of(question, ask.tag)
+        values = self._values(hosted, caller, ask, words, once) | self._at_once()
         values |= {"cost": json.dumps(body["spent"]["cost"]), "key": body["digest"]}
         return self._added(caller, values, None, made.recipe)
 
     def _values(
-        self, hosted: Hosted, caller: Caller, ask: Ask, asked: Asked, once: str | None
+        self, hosted: Hosted, caller: Caller, ask: Ask, words: str, once: str | None
     ) -> dict[str, Any]:
         now = self._clock()
         return {
             "dataset": hosted.name,
             **request_values(caller, now),
             "body": ask.body,
-            "words": words_of(asked, ask.tag),
+            "words": words,
             "once": once,
             "started": now,
             "latency": float(hosted.settings.latency),
         }
 
     def _at_once(self) -> dict[str, Any]:
-        return {"state": "over", "outcome": "done", "visible": self._clock()}
+        return {"state": "over", "outcome": "done", "visible": self._clock(), "reported": True}
 
     def _refuse_scheduled(self, hosted: Hosted, caller: Caller, key: str) -> None:
         """Raise if a schedule has paid for a release and makes it later."""
@@ -353,7 +354,7 @@ class ReleaseService:
                     results.append(Problem("unavailable", busy, "try again in a minute"))
                     continue
                 try:
-                    with run.begin_nested():
+                    with part_of(run) if len(items) > 1 else nullcontext():
                         job = self._add_one(run, new)
                     results.append(job)
                 except exc.DataError:  # of this one alone, before it was paid: PostgreSQL's, of NUL
@@ -399,7 +400,7 @@ class ReleaseService:
         if job.state != "waiting":
             raise _decided(job.shown(self._clock()))
         hosted = self._hosted(job.dataset)
-        question, _, charge = self._unchanged(job, hosted)
+        question, charge = self._unchanged(job, hosted)
         self._refuse_scheduled(hosted, requester_of(job), job.key)
         check_release(question, charge)
         now = self._clock()
@@ -455,12 +456,12 @@ class ReleaseService:
     def work(self, job: Job) -> Outcome:
         hosted = self._hosted(job.dataset)
         hosted.refresh()
-        question, price, charge = self._unchanged(job, hosted, dry_run=False)
+        question, charge = self._unchanged(job, hosted, dry_run=False)
         if charge.entry is None:  # a release would charge it again, which no one asked for
             raise Problem(
                 "conflict", "the ledger no longer has the charge of this release", "ask again"
             )
-        question.release(**price)
+        release_charged(question, charge)
         return Outcome(True)
 
     def answer(self, job: Job) -> Answer:
@@ -469,12 +470,11 @@ class ReleaseService:
         free = self.free.again(job, hosted)
         if free is not None:
             try:
-                return Answer.free(free, question_parts(self._question(job, hosted)[0]).arrangement)
+                return Answer.free(free, question_parts(self._question(job, hosted)).arrangement)
             except UsageError:  # the data set was declared again: it stays as it was
                 return Answer.free(free)
         try:
-            question, price, _ = self._unchanged(job, hosted)
-            released = recorded_answer(question, **price)
+            released = recorded_answer(*self._unchanged(job, hosted))
         except (UsageError, Problem):  # declared again: the answer stays as released
             released = None
         if released is None:
@@ -503,21 +503,36 @@ class ReleaseService:
 
     def _unchanged(
         self, job: Job, hosted: Hosted, *, dry_run: bool = True
-    ) -> tuple[Question, Any, QueryCharge]:
-        question, price = self._question(job, hosted, dry_run)
-        charge = charge_of(question, **price)
+    ) -> tuple[Question, QueryCharge]:
+        ask = Ask.from_json(json.loads(job.body))
+        if dry_run:
+            question, charge, _ = self._priced(ask, hosted, requester_of(job))
+        else:  # on the table that is open for the workers
+            question = ask.question(hosted, requester_of(job), dry_run=False)
+            charge = charge_of(question, **ask.price)
         if charge.key != job.key:
             raise Problem(
                 "conflict",
                 "the data set was changed since this was asked, and it is another question now",
                 "ask again",
             )
-        return question, price, charge
+        return question, charge
 
-    def _question(self, job: Job, hosted: Hosted, dry_run: bool = True) -> tuple[Question, Any]:
-        ask = Ask.from_json(json.loads(job.body))
-        question = ask.question(hosted, requester_of(job), dry_run=dry_run)
-        return question, ask.price
+    @staticmethod
+    def _priced(ask: Ask, hosted: Hosted, caller: Caller) -> PricedAsk:
+        """Return a question at its price, by public facts alone; those of a caller are cached."""
+        return hosted.priced.of(
+            (caller.name, caller.team, ask.text), lambda: _priced(ask, hosted, caller)
+        )
+
+    @staticmethod
+    def _question(job: Job, hosted: Hosted) -> Question:
+        return Ask.from_json(json.loads(job.body)).question(hosted, requester_of(job))
+
+
+def _priced(ask: Ask, hosted: Hosted, caller: Caller) -> PricedAsk:
+    asked, question = ask.asked(hosted, caller), ask.question(hosted, caller)
+    return PricedAsk(question, charge_of(question, **ask.price), words_of(asked, ask.tag))
 
 
 def _same(job: Job, dataset: str, body: str, own: bool) -> Job:

@@ -146,15 +146,19 @@ class ReleaseRecords:
         self, action: str, run: sa.Connection, job: Job, caller: Caller, details: Mapping[str, Any]
     ) -> None:
         """Write an act to the audit log, in the transaction that does it."""
-        self._audit.acted(
-            action,
-            caller,
-            dataset=job.dataset,
-            subject=job.id,
-            details=dict(details),
-            connection=run,
-        )
-        if action != "release_asked" or job.state == "waiting":
+        about: About = {
+            "team": caller.team,
+            "token": caller.token_id,
+            "dataset": job.dataset,
+            "subject": job.id,
+            "details": dict(details),
+        }
+        act = action, caller.name, about
+        over = action == "release_asked" and job.state == "over"  # answered at once
+        self._audit.write_together([act, _answered(job)] if over else [act], run)
+        if over:
+            self._report(run, job)
+        elif action != "release_asked" or job.state == "waiting":
             self._webhook.note(run, _MESSAGES[action], job)
 
     def report_outcomes(self) -> None:
@@ -162,16 +166,17 @@ class ReleaseRecords:
         for run, jobs in self._queue.newly_visible():
             self._audit.write_together([_answered(job) for job in jobs], run)
             for job in jobs:
-                state = str(job.outcome)
-                self._webhook.note(run, state, job)
-                log("release", release=job.id, dataset=job.dataset, state=state)
-                self._metrics.release(job.dataset, state)
-                if job.late:
-                    self._metrics.late(job.dataset, job.late)
-                assert job.visible is not None
-                self._traces.release(
-                    job.id, job.dataset, state, asked_at=job.asked_at, visible=job.visible
-                )
+                self._report(run, job)
+
+    def _report(self, run: sa.Connection, job: Job) -> None:
+        state = str(job.outcome)
+        self._webhook.note(run, state, job)
+        log("release", release=job.id, dataset=job.dataset, state=state)
+        self._metrics.release(job.dataset, state)
+        if job.late:
+            self._metrics.late(job.dataset, job.late)
+        assert job.visible is not None
+        self._traces.release(job.id, job.dataset, state, asked_at=job.asked_at, visible=job.visible)
 
 
 def _answered(job: Job) -> tuple[str, str, About]:

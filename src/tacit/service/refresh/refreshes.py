@@ -16,7 +16,7 @@ from tacit.accounting.budget import Budget
 from tacit.errors import TacitError, UsageError
 from tacit.report.text import budget_words
 from tacit.service.audit_log import AuditLog
-from tacit.service.database import Database, metadata
+from tacit.service.database import Database, Prepared, metadata
 from tacit.service.refresh.dashboards import Dashboards
 from tacit.service.telemetry import log
 
@@ -163,8 +163,8 @@ class Refreshes:
             return None
         allowed()
         with self._database.begin(lock="refresh") as run:
-            row = run.execute(_CURRENT, {"dataset": dataset}).first()
-            if row is not None and self._was_since(Refresh(row.number, row.at, row.way), due):
+            rows = _CURRENT.rows(run, dataset=dataset)
+            if rows and self._was_since(Refresh(*rows[0]), due):
                 return None
             return self._add(run, dataset, BY_CLOCK, int(due), "service", None)
 
@@ -193,12 +193,11 @@ class Refreshes:
 
     def history(self, dataset: str) -> list[Refresh]:
         """Return all refreshes of a data set, the first opening before them."""
-        rows = self._database.rows(_HISTORY, dataset=dataset)
-        return [Refresh(row.number, row.at, row.way) for row in rows]
+        return [Refresh(*row) for row in self._database.rows(_HISTORY, dataset=dataset)]
 
     def current(self, dataset: str) -> Refresh:
         for row in self._database.rows(_CURRENT, dataset=dataset):
-            return Refresh(row.number, row.at, row.way)
+            return Refresh(*row)
         return Refresh(0, self._clock(), FIRST)
 
     def as_of(self, dataset: str, when: float) -> Refresh:
@@ -239,9 +238,11 @@ def moment(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%H:%M")
 
 
-_OF_DATASET = sa.select(_refreshes).where(_refreshes.c.dataset == sa.bindparam("dataset"))
-_HISTORY = _OF_DATASET.order_by(_refreshes.c.number)
-_CURRENT = _OF_DATASET.order_by(_refreshes.c.number.desc()).limit(1)
+_OF_DATASET = sa.select(_refreshes.c.number, _refreshes.c.at, _refreshes.c.way).where(
+    _refreshes.c.dataset == sa.bindparam("dataset")
+)
+_HISTORY = Prepared(_OF_DATASET.order_by(_refreshes.c.number))
+_CURRENT = Prepared(_OF_DATASET.order_by(_refreshes.c.number.desc()).limit(1))
 
 
 def _last(dataset: str) -> sa.Select[Any]:

@@ -186,7 +186,7 @@ class ApprovalRequests(Generic[_T]):
         where = sa.and_(self._table.c.id == identity, self._table.c.state == current)
         return bool(run.execute(self._table.update().where(where).values(**values)).rowcount)
 
-    def _read(self, row: sa.RowMapping) -> ApprovalRequest[_T]:
+    def _read(self, row: Mapping[str, Any] | sa.RowMapping) -> ApprovalRequest[_T]:
         fields: dict[str, Any] = {**row}
         content = self._content(json.loads(fields.pop("content")))
         return ApprovalRequest(content=content, **fields)

@@ -29,7 +29,7 @@ from tacit.service.access import (
     requester_of,
 )
 from tacit.service.audit_log import AuditLog
-from tacit.service.database import Database, metadata
+from tacit.service.database import Database, Prepared, metadata
 from tacit.service.hosting.ask import Ask, words_of
 from tacit.service.hosting.datasets import Hosted
 from tacit.service.jobs.queue import Job, Queue
@@ -359,7 +359,9 @@ class ReleaseSchedules:
             question = priced.scheduled.ask.question(hosted, caller)
             check_release(question, unpaid[0][0])
 
-    def _refuse_second(self, dataset: str, priced: Priced, caller: Caller) -> None:
+    def _refuse_second(
+        self, dataset: str, priced: Priced, caller: Caller, run: sa.Connection | None = None
+    ) -> None:
         """Raise if the caller has another schedule of the same question that is not over."""
         # Other times are a change of the first, which would go on, and be paid for, all the same.
         own = sa.and_(
@@ -369,7 +371,9 @@ class ReleaseSchedules:
             _schedules.c.state.in_((PAYING, RUNNING)),
             _schedules.c.due != _NEVER,
         )
-        for row in self._database.rows(sa.select(*_COLUMNS).where(own)):
+        with self._database.reading(run) as reading:
+            rows = reading.execute(sa.select(*_COLUMNS).where(own)).all()
+        for row in rows:
             self.refuse_change(dataset, priced, caller, row.id, _schedule(row).scheduled)
 
     def refuse_change(
@@ -466,6 +470,7 @@ class ReleaseSchedules:
         ]
         with self._queue.transaction() as run:
             if self._row(priced.identity, run) is None:
+                self._refuse_second(dataset, priced, caller, run)  # one started meanwhile
                 run.execute(_schedules.insert(), row)
                 run.execute(_releases.insert(), releases)
 
@@ -669,7 +674,7 @@ class ReleaseSchedules:
 _DUE = sa.select(*_COLUMNS).where(
     _schedules.c.state == RUNNING, _schedules.c.due <= sa.bindparam("now", type_=sa.Float)
 )
-_OF_JOB = sa.select(_releases.c.schedule).where(_releases.c.job == sa.bindparam("job"))
+_OF_JOB = Prepared(sa.select(_releases.c.schedule).where(_releases.c.job == sa.bindparam("job")))
 _RESERVED = (
     sa.select(_releases.c.due)
     .join(_schedules, _schedules.c.id == _releases.c.schedule)

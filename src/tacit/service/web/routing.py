@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, TypeAlias
+from functools import wraps
+from inspect import iscoroutinefunction
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 from urllib.parse import parse_qs
 
 from fastapi import Depends, Path, Query, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.dependencies.models import Dependant
+from fastapi.responses import Response
+from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
@@ -20,6 +26,8 @@ from tacit.service.hosting.ask import MAX_QUESTIONS, Ask
 from tacit.service.problem import Problem
 from tacit.service.tokens import BEARER, SESSION
 from tacit.service.web.state import ServiceState, state_of
+
+_T = TypeVar("_T")
 
 # Shapes that several routes share: the error, and what a field of a request may hold.
 
@@ -270,6 +278,57 @@ FormOf = Annotated[Form, Depends(_form(200))]  # a route's parameter: ``form: Fo
 LargeFormOf = Annotated[Form, Depends(_form(1200))]
 
 
+# Routes in one thread: a thread from the pool serves a request from its token to its reply.
+#
+# FastAPI would send a request to a thread for each dependency, for the function of the route and
+# for the check of its reply, and each way there and back takes longer than most of them work.  All
+# that it awaits is there already: the guard has read the body, and what waits for the database or
+# a table is an ordinary function.
+
+
+class Route(APIRoute):
+    """A route whose function may wait, with its dependencies, in one thread."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        if iscoroutinefunction(self.endpoint):
+            return super().get_route_handler()
+        self.dependant.call = _called_at_once(self.endpoint)
+        handle = super().get_route_handler()
+
+        async def handled(request: Request) -> Response:
+            return await run_in_threadpool(_finished, handle(request))
+
+        return handled
+
+
+def _called_at_once(call: Callable[..., Any]) -> Callable[..., Coroutine[Any, Any, Any]]:
+    @wraps(call)
+    async def called(*given: Any, **named: Any) -> Any:
+        return call(*given, **named)
+
+    return called
+
+
+def _finished(work: Coroutine[Any, Any, Response]) -> Response:
+    """Run a coroutine that never waits for another one."""
+    try:
+        work.send(None)
+    except StopIteration as end:
+        reply: Response = end.value
+        return reply
+    work.close()
+    raise RuntimeError("a route that runs in a thread waits for the loop")
+
+
+async def _in_thread(call: Callable[..., _T], *given: Any) -> _T:
+    """Call a function that may wait: here where this is a thread of the pool, else in one."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return call(*given)
+    return await run_in_threadpool(call, *given)
+
+
 # Rights of routes: each route declares a right, or that anyone may call it.
 #
 # ``tests/service/web/test_routing.py`` walks the application and fails for a route that
@@ -350,15 +409,15 @@ def _parameters_of(dependant: Dependant) -> Iterator[str]:
         yield from _parameters_of(one)
 
 
-def needs(action: str | None, on: str | None = None) -> Callable[..., Caller]:
+def needs(action: str | None, on: str | None = None) -> Callable[..., Awaitable[Caller]]:
     """Return a dependency that gives the caller, once they may do what the route does."""
     # action: the right, one of :data:`tacit.service.access.ACTIONS`; None asks only that someone
     #   is signed in.
     # on: the parameter in the path that names the data set; None asks for the right on any one, and
     #   the route then calls :func:`tacit.service.access.demand` for the one that it finds.
 
-    def check(request: Request, sent: _Sent) -> Caller:
-        caller = _authenticated(request, sent)
+    async def check(request: Request, sent: _Sent) -> Caller:
+        caller = await _in_thread(_authenticated, request, sent)
         if caller is None:
             raise Problem(
                 "unauthenticated",
@@ -375,12 +434,12 @@ def needs(action: str | None, on: str | None = None) -> Callable[..., Caller]:
     return check
 
 
-def anyone(request: Request, sent: _Sent) -> Caller | None:
+async def anyone(request: Request, sent: _Sent) -> Caller | None:
     """Give the caller, or None: the route is for everybody."""
     # Where a token was sent that does not hold, :func:`refused` says why.
     _refuse_unknown_parameters(request)
     try:
-        return _authenticated(request, sent)
+        return await _in_thread(_authenticated, request, sent)
     except Problem as problem:
         request.state.refused = problem
         return None

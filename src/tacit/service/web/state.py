@@ -285,4 +285,8 @@ def state_of(request: Request) -> ServiceState:
     return state
 
 
-StateOf = Annotated[ServiceState, Depends(state_of)]  # a route's parameter: ``state: StateOf``
+async def _state_of(request: Request) -> ServiceState:
+    return state_of(request)
+
+
+StateOf = Annotated[ServiceState, Depends(_state_of)]  # a route's parameter: ``state: StateOf``

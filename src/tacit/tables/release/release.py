@@ -132,22 +132,23 @@ class TableQuestion:
 class PlanCache:
     """The latest plans: a release that was priced before, on paper, is not planned again."""
 
-    # Of one question the latest price is kept; another price continues from what no price changes.
+    # Of one question the latest price is kept, for all of its tags; another price continues from
+    # what no price changes.
     # A table that was opened again is planned again: its columns may be of other kinds.
 
     def __init__(self) -> None:
-        self._plans: dict[str, tuple[Schema | None, str, Budget, Any]] = {}
+        self._plans: dict[str, tuple[Schema | None, Budget, Any]] = {}
         self._lock = Lock()
 
     def of(self, key: str, question: PricedQuestion[P], granted: Budget) -> P:
         """Return the plan of what is asked, whose key is its identity, for what is granted."""
         name, schema = question.family or key, question.query.source_schema
-        of, known, spent, plan = self._plans.get(name, (None, "", granted, None))
-        if of is not schema or known != key or spent != granted:
+        of, spent, plan = self._plans.get(name, (None, granted, None))
+        if of is not schema or spent != granted or spent.parts != granted.parts:
             plan = question.plan(granted, plan if question.family and of is schema else None)
         with self._lock:
             self._plans.pop(name, None)
-            self._plans[name] = schema, key, granted, plan
+            self._plans[name] = schema, granted, plan
             if len(self._plans) > _MAX_PLANS:
                 del self._plans[next(iter(self._plans))]
         cached: P = plan

@@ -41,11 +41,12 @@ from tacit.service.web.routing import (
     PlanBody,
     PlanPreviewBody,
     PreviewBody,
+    Route,
     needs,
 )
 from tacit.service.web.state import ServiceState, StateOf
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(route_class=Route, include_in_schema=False)
 _Seeing = Annotated[Caller, Depends(needs("see_dataset", on="name"))]
 _Previewing = Annotated[Caller, Depends(needs("preview", on="name"))]
 _Asking = Annotated[Caller, Depends(needs("ask", on="name"))]

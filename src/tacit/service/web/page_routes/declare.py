@@ -19,10 +19,10 @@ from tacit.service.pages.views import home_of, protection
 from tacit.service.problem import Problem
 from tacit.service.web.problems import form_problem
 from tacit.service.web.routes import datasets, declarations
-from tacit.service.web.routing import DatasetName, Form, LargeFormOf, needs
+from tacit.service.web.routing import DatasetName, Form, LargeFormOf, Route, needs
 from tacit.service.web.state import ServiceState, StateOf
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(route_class=Route, include_in_schema=False)
 _Declaring = Annotated[Caller, Depends(needs("declare"))]
 _Changing = Annotated[Caller, Depends(needs("declare", on="name"))]
 _Word = Annotated[str, Query(max_length=300)]

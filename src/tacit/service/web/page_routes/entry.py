@@ -18,13 +18,13 @@ from tacit.service.pages.views import event, roles, token
 from tacit.service.problem import Problem
 from tacit.service.web.problems import form_problem
 from tacit.service.web.routes import access, operation
-from tacit.service.web.routing import Anyone, CallerOf, Cursor, FormOf, MaybeCaller, needs
+from tacit.service.web.routing import Anyone, CallerOf, Cursor, FormOf, MaybeCaller, Route, needs
 from tacit.service.web.state import ServiceState, StateOf
 
 # Signing in, checking a certificate, the explorer.
 
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(route_class=Route, include_in_schema=False)
 _FIRST = "1, 2, 5, 7, 9"
 
 

@@ -24,10 +24,10 @@ from tacit.service.problem import Problem
 from tacit.service.refresh.dashboards import UNITS
 from tacit.service.web.problems import form_problem
 from tacit.service.web.routes import collections, dashboards, datasets, releases
-from tacit.service.web.routing import CallerOf, DatasetName, Form, FormOf, needs
+from tacit.service.web.routing import CallerOf, DatasetName, Form, FormOf, Route, needs
 from tacit.service.web.state import ServiceState, StateOf
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(route_class=Route, include_in_schema=False)
 _Seeing = Annotated[Caller, Depends(needs("see_dataset", on="name"))]
 _Deciding = Annotated[Caller, Depends(needs("approve"))]
 _Previewing = Annotated[Caller, Depends(needs("preview", on="name"))]

@@ -22,10 +22,10 @@ from tacit.service.pages.schedule_view import schedule_card
 from tacit.service.pages.views import answered, programs, reviewed, row, shown_release
 from tacit.service.web.problems import form_problem
 from tacit.service.web.routes import dashboards, releases, schedules
-from tacit.service.web.routing import Cursor, FormOf, needs
+from tacit.service.web.routing import Cursor, FormOf, Route, needs
 from tacit.service.web.state import ServiceState, StateOf
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(route_class=Route, include_in_schema=False)
 _Seeing = Annotated[Caller, Depends(needs("see_own_releases"))]
 _Deciding = Annotated[Caller, Depends(needs("approve"))]
 _PAGE = 30
@@ -33,7 +33,7 @@ _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 _ADDRESS = re.compile(r"https?://[\w.-]+(:\d+)?|https?://\[[0-9a-f:]+\](:\d+)?", re.ASCII)
 
 
-def _address(request: Request, state: StateOf) -> str:
+async def _address(request: Request, state: StateOf) -> str:
     """Return where people reach the service: as it is declared, or as this request has it."""
     asked = str(request.base_url).rstrip("/")
     # The address stands in commands to copy: it is none that a shell would read otherwise.

@@ -29,11 +29,12 @@ from tacit.service.web.routing import (
     Form,
     FormOf,
     PlanBody,
+    Route,
     needs,
 )
 from tacit.service.web.state import ServiceState, StateOf
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(route_class=Route, include_in_schema=False)
 _Previewing = Annotated[Caller, Depends(needs("preview", on="name"))]
 _Deciding = Annotated[Caller, Depends(needs("approve"))]
 _Asking = Annotated[Caller, Depends(needs("ask"))]

@@ -24,6 +24,7 @@ from tacit.service.web.routing import (
     Limit,
     MaybeCaller,
     ReplyModel,
+    Route,
     checked,
     cookie_name,
     counted,
@@ -35,7 +36,7 @@ from tacit.service.web.state import ServiceState, StateOf
 # The caller, and why they may do something or not.
 
 
-router = APIRouter(tags=["access"], responses=ERRORS)
+router = APIRouter(route_class=Route, tags=["access"], responses=ERRORS)
 
 
 class GrantReply(ReplyModel):
@@ -97,7 +98,7 @@ def why(request: Request, caller: MaybeCaller, action: _Action, dataset: _Datase
 # Tokens: created by curators, narrowed by their owners, listed and revoked.
 
 
-tokens_router = APIRouter(prefix="/v1/tokens", tags=["tokens"], responses=ERRORS)
+tokens_router = APIRouter(route_class=Route, prefix="/v1/tokens", tags=["tokens"], responses=ERRORS)
 _DAY = 24 * 3600
 
 _Days = Annotated[float, Field(gt=0, le=366, description="how long the token lives")]
@@ -260,7 +261,7 @@ def _info(one: Stored) -> TokenInfo:
 # Signing in to the pages with a token, a link or the organisation's login; signing out.
 
 
-sign_in_router = APIRouter(tags=["sign in"], include_in_schema=False)
+sign_in_router = APIRouter(route_class=Route, tags=["sign in"], include_in_schema=False)
 _HOME = "/"
 _ATTEMPT_SECONDS = 600
 

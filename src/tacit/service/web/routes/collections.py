@@ -14,10 +14,10 @@ from tacit.service.access import Caller, visible
 from tacit.service.problem import Problem
 from tacit.service.refresh.collection import MAX_REPORTS, Collection, Posted, live_estimate
 from tacit.service.tokens import root
-from tacit.service.web.routing import ERRORS, CallerOf, DatasetName, ReplyModel, needs
+from tacit.service.web.routing import ERRORS, CallerOf, DatasetName, ReplyModel, Route, needs
 from tacit.service.web.state import ServiceState, StateOf
 
-router = APIRouter(tags=["collections"], responses=ERRORS)
+router = APIRouter(route_class=Route, tags=["collections"], responses=ERRORS)
 
 _BYTES, _JSON = "application/octet-stream", "application/json"
 _BODY: dict[str, Any] = {

@@ -13,10 +13,10 @@ from tacit.service.problem import Problem
 from tacit.service.refresh.dashboards import Counted, Dashboard, answer_json, preview_json
 from tacit.service.refresh.requests import ApprovalRequest
 from tacit.service.web.routes.releases import Refusal, may_see
-from tacit.service.web.routing import ERRORS, Body, CallerOf, DatasetName, ReplyModel, needs
+from tacit.service.web.routing import ERRORS, Body, CallerOf, DatasetName, ReplyModel, Route, needs
 from tacit.service.web.state import ServiceState, StateOf
 
-router = APIRouter(tags=["dashboards"], responses=ERRORS)
+router = APIRouter(route_class=Route, tags=["dashboards"], responses=ERRORS)
 
 _Text = Annotated[str, Field(min_length=1, max_length=200)]
 _Number = Annotated[str, Field(pattern=r"^[0-9./e-]{1,40}$")]

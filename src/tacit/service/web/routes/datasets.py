@@ -28,12 +28,13 @@ from tacit.service.web.routing import (
     PlanPreviewBody,
     PreviewBody,
     ReplyModel,
+    Route,
     ask_of,
     needs,
 )
 from tacit.service.web.state import ServiceState, StateOf
 
-router = APIRouter(tags=["data sets"], responses=ERRORS)
+router = APIRouter(route_class=Route, tags=["data sets"], responses=ERRORS)
 _Json = dict[str, Any]
 
 
@@ -349,7 +350,7 @@ def _loss(body: LossBody, like: Budget, zero: bool = False) -> Budget:
 # Refreshes of data sets that grow: by call, and their history.
 
 
-refresh_router = APIRouter(tags=["refresh"], responses=ERRORS)
+refresh_router = APIRouter(route_class=Route, tags=["refresh"], responses=ERRORS)
 
 
 class RefreshReply(ReplyModel):

@@ -20,12 +20,12 @@ from tacit.service.problem import Problem
 from tacit.service.refresh.refreshes import Schedule
 from tacit.service.settings import Caps, DatasetSettings
 from tacit.service.web.routes.datasets import DatasetReply, dataset
-from tacit.service.web.routing import ERRORS, Body, DatasetName, ReplyModel, needs
+from tacit.service.web.routing import ERRORS, Body, DatasetName, ReplyModel, Route, needs
 from tacit.service.web.state import ServiceState, StateOf
 from tacit.tables.dataset.declaration import Dataset
 from tacit.tables.dataset.draft import shapes_of
 
-router = APIRouter(tags=["data sets"], responses=ERRORS)
+router = APIRouter(route_class=Route, tags=["data sets"], responses=ERRORS)
 _Json = dict[str, Any]
 _Declaring = Annotated[Caller, Depends(needs("declare", on="name"))]
 

@@ -13,10 +13,10 @@ from tacit.accounting.budget import Budget
 from tacit.report.text import budget_words
 from tacit.service.access import Caller
 from tacit.service.web.routes.releases import Release, releases
-from tacit.service.web.routing import ERRORS, iso_time, needs
+from tacit.service.web.routing import ERRORS, Route, iso_time, needs
 from tacit.service.web.state import StateOf
 
-router = APIRouter(tags=["releases"], responses=ERRORS)
+router = APIRouter(route_class=Route, tags=["releases"], responses=ERRORS)
 
 ATOM = "application/atom+xml"
 _SPACE = "http://www.w3.org/2005/Atom"

@@ -11,10 +11,12 @@ from tacit.service.access import Caller
 from tacit.service.problem import Problem
 from tacit.service.telemetry import CONTENT_TYPE
 from tacit.service.web.problems import rendered
-from tacit.service.web.routing import ERRORS, Anyone, Cursor, Limit, ReplyModel, needs
+from tacit.service.web.routing import ERRORS, Anyone, Cursor, Limit, ReplyModel, Route, needs
 from tacit.service.web.state import StateOf
 
-health_router = APIRouter(tags=["health"], dependencies=[Anyone], responses=ERRORS)
+health_router = APIRouter(
+    route_class=Route, tags=["health"], dependencies=[Anyone], responses=ERRORS
+)
 
 
 class Health(ReplyModel):
@@ -50,7 +52,7 @@ def readyz(state: StateOf) -> Readiness | JSONResponse:
     return Readiness(status=status, parts=parts)
 
 
-router = APIRouter(tags=["audit"], responses=ERRORS)
+router = APIRouter(route_class=Route, tags=["audit"], responses=ERRORS)
 
 
 class EventReply(ReplyModel):

@@ -37,13 +37,14 @@ from tacit.service.web.routing import (
     Limit,
     PlanBody,
     ReplyModel,
+    Route,
     ask_of,
     needs,
 )
 from tacit.service.web.state import ServiceState, StateOf
 from tacit.tables.release.answer import Answer
 
-router = APIRouter(tags=["releases"], responses=ERRORS)
+router = APIRouter(route_class=Route, tags=["releases"], responses=ERRORS)
 
 _MAX_EARLIER = 10  # releases that a reviewer is shown
 _WAIT = 60  # maximum seconds that a request waits for a tick
@@ -211,15 +212,21 @@ _Wait = Annotated[int, Query(ge=0, le=_WAIT, description="seconds to wait for an
 async def release(release: ReleaseName, caller: Seeing, state: StateOf, wait: _Wait = 0) -> Release:
     """Show a release: its answer or its error, once their tick has come."""
     end = state.clock() + wait
-    while True:
-        job = await run_in_threadpool(seen, state, caller, release)
-        now = state.clock()
-        if now >= end or job.shown(now) not in ("running", "waiting"):
-            break
-        ready = job.ready_at(now)
-        await asyncio.sleep(max(0.001, min(end, now + 1 if ready is None else ready) - now))
+    found = await run_in_threadpool(_look, state, caller, release, end)
+    while not isinstance(found, Release):
+        await asyncio.sleep(found)
         await run_in_threadpool(state.tokens.still, caller)
-    return await run_in_threadpool(shown_release, state, job, with_answer=True)
+        found = await run_in_threadpool(_look, state, caller, release, end)
+    return found
+
+
+def _look(state: ServiceState, caller: Caller, name: str, end: float) -> Release | float:
+    """Return a release, or after how many seconds to look again where its outcome may come."""
+    job, now = seen(state, caller, name), state.clock()
+    if now >= end or job.shown(now) not in ("running", "waiting"):
+        return shown_release(state, job, with_answer=True)
+    ready = job.ready_at(now)
+    return max(0.001, min(end, now + 1 if ready is None else ready) - now)
 
 
 _Format = Annotated[str | None, Query(max_length=20, description=f"one of {', '.join(FORMATS)}")]

@@ -16,12 +16,13 @@ from tacit.service.web.routing import (
     Body,
     DatasetName,
     ReplyModel,
+    Route,
     ask_of,
     needs,
 )
 from tacit.service.web.state import StateOf
 
-router = APIRouter(tags=["releases"], responses=ERRORS)
+router = APIRouter(route_class=Route, tags=["releases"], responses=ERRORS)
 
 _Asker = Annotated[Caller, Depends(needs("preview", on="name"))]
 SavedName = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="of the saved question")]

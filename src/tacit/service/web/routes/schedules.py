@@ -32,13 +32,14 @@ from tacit.service.web.routing import (
     PlanPreviewBody,
     PreviewBody,
     ReplyModel,
+    Route,
     ask_of,
     iso_time,
     needs,
 )
 from tacit.service.web.state import ServiceState, StateOf
 
-router = APIRouter(tags=["schedules"], responses=ERRORS)
+router = APIRouter(route_class=Route, tags=["schedules"], responses=ERRORS)
 
 _Text = Annotated[str, Field(min_length=1, max_length=40)]
 

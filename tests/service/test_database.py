@@ -1,0 +1,111 @@
+"""Statements that go to the driver itself, and connections that stay open."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import exc
+
+from tacit.service.database import Database, Prepared, metadata
+from tacit.service.problem import Problem
+
+_things = sa.Table(
+    "thing",
+    sa.MetaData(),
+    sa.Column("id", sa.String(20), primary_key=True),
+    sa.Column("size", sa.Float, key="amount"),
+    sa.Column("good", sa.Boolean),
+    sa.Column("number", sa.Integer),
+)
+_ADD = Prepared(_things.insert(), ["id", "amount", "good", "number"])
+_ABOVE = sa.select(_things).where(
+    _things.c.amount > sa.bindparam("least", type_=sa.Float), _things.c.good.is_not(None)
+)
+_ROWS: list[dict[str, Any]] = [
+    {"id": "a", "amount": 0.1, "good": True, "number": 3},
+    {"id": "100% \u00fc:x?", "amount": 1e300, "good": False, "number": None},
+]
+
+
+@pytest.fixture
+def filled(any_database: Database) -> Database:
+    with any_database.begin() as run:
+        _things.create(run)
+        for row in _ROWS:
+            assert _ADD.change(run, **row) == 1
+    return any_database
+
+
+def test_it_gives_what_sqlalchemy_gives(filled: Database) -> None:
+    above = Prepared(_ABOVE.order_by(_things.c.number.is_(None)))
+    assert filled.mappings(above, least=0.0) == _ROWS
+    with filled.begin() as run:
+        assert above.mappings(run, least=0.0) == _ROWS
+        plain = run.execute(_ABOVE, {"least": 0.5}).all()
+        assert above.rows(run, least=0.5) == [tuple(row) for row in plain]
+    assert filled.scalar(above, least=1e301) is None
+
+
+def test_it_changes_what_it_says(filled: Database) -> None:
+    of_good = _things.c.good.is_(sa.true())
+    change = Prepared(_things.update().where(of_good).values(number=sa.bindparam("new")))
+    with filled.begin() as run:
+        assert change.change(run, new=9) == 1
+    rows = filled.rows(Prepared(sa.select(_things.c.number).where(of_good)))
+    assert list(rows) == [(9,)]
+
+
+def test_after_an_error_nothing_is_written_and_the_next_transaction_works(
+    filled: Database,
+) -> None:
+    def twice() -> None:
+        with filled.begin() as run:
+            _ADD.change(run, **{**_ROWS[0], "id": "b"})
+            _ADD.change(run, **_ROWS[0])
+
+    with pytest.raises(exc.IntegrityError) as refused:
+        twice()
+    assert "0.1" not in str(refused.value)
+    count = Prepared(sa.select(sa.func.count()).select_from(_things))
+    assert filled.scalar(count) == len(_ROWS)
+    with filled.begin(durable=False) as run:
+        _ADD.change(run, **{**_ROWS[0], "id": "c"})
+    assert filled.scalar(count) == len(_ROWS) + 1
+
+
+def test_an_error_of_a_query_quotes_nothing(any_database: Database) -> None:
+    missing = Prepared(sa.select(sa.column("secret")).select_from(sa.table("nowhere")))
+    with pytest.raises(Problem) as failed:
+        any_database.rows(missing)
+    assert "secret" not in str(failed.value)
+    assert any_database.reachable()
+
+
+def test_connections_that_were_closed_are_opened_again(filled: Database) -> None:
+    count = Prepared(sa.select(sa.func.count()).select_from(_things))
+    filled.close()
+    assert filled.scalar(count) == len(_ROWS)
+    for connection in filled._open._idle:
+        connection.close()
+    if filled.on_server:  # as where a server was started again
+        assert filled.scalar(count) == len(_ROWS)
+
+
+def test_a_list_is_no_part_of_a_prepared_statement(database: Database) -> None:
+    some = Prepared(_ABOVE.where(_things.c.id.in_(["a", "b"])))
+    with pytest.raises(TypeError, match="no lists"):
+        database.rows(some, least=0.0)
+
+
+def test_a_database_of_an_earlier_release_gets_the_indexes_that_it_lacks(
+    any_database: Database,
+) -> None:
+    index = next(i for i in metadata.tables["job"].indexes if i.name == "job_unreported")
+    with any_database.begin() as run:
+        index.drop(run)
+    any_database.create()
+    with any_database.read() as reading:
+        names = {one["name"] for one in sa.inspect(reading).get_indexes("job")}
+    assert "job_unreported" in names
