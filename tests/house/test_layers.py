@@ -95,6 +95,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
         "distribution",
         "additive_noise",
         "sampling",
+        "groups",
     ),
     "data": (),
     "expressions": (

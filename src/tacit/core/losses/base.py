@@ -8,7 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
+from typing import Any
 
 from tacit.arithmetic.enclosure import Enclosure, exp, log
 from tacit.arithmetic.exact import Number, as_fraction, read_probability
@@ -205,15 +206,98 @@ class BothWays(PrivacyLoss):
         """Return the two."""
         return self.forward, self.backward
 
-    def compose(self, other: PrivacyLoss) -> BothWays:
+    def compose(self, other: PrivacyLoss) -> PrivacyLoss:
+        if isinstance(other, EachWay):
+            return other.after(self)
         ways = other.directions()
         return BothWays(self.forward.compose(ways[0]), self.backward.compose(ways[1]))
 
-    def after(self, first: PrivacyLoss) -> BothWays:
+    def after(self, first: PrivacyLoss) -> PrivacyLoss:
         return BothWays(*first.directions()).compose(self)
 
     def self_compose(self, times: int) -> BothWays:
         return BothWays(self.forward.self_compose(times), self.backward.self_compose(times))
+
+
+@dataclass(frozen=True)
+class EachWay(PrivacyLoss):
+    """The privacy losses of inputs that differ in one of several ways: the worst one counts.
+
+    >>> from tacit.core.losses.distribution import dominating_pair
+    >>> ways = EachWay((dominating_pair(Fraction(1)), dominating_pair(Fraction(2))))
+    >>> [round(float(losses.epsilon(0)), 9) for losses in (ways, ways.compose(ways))]
+    [2.0, 4.0]
+    """
+
+    # the losses one way each; two releases of equally many ways are compared way by way
+    ways: tuple[PrivacyLoss, ...]
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        return self.deltas([as_fraction(epsilon, "epsilon")])[0]
+
+    def deltas(self, epsilons: Sequence[Fraction]) -> list[Enclosure]:
+        each = zip(*(way.deltas(epsilons) for way in self.ways), strict=True)
+        return [Enclosure(max(d.lower for d in ds), max(d.upper for d in ds)) for ds in each]
+
+    def epsilon(self, delta: Number) -> Enclosure | float:
+        return reduce(largest, (way.epsilon(delta) for way in self.ways))
+
+    def compose(self, other: PrivacyLoss) -> EachWay:
+        if isinstance(other, EachWay) and len(other.ways) == len(self.ways):
+            pairs = list(zip(self.ways, other.ways, strict=True))
+        else:
+            others = other.ways if isinstance(other, EachWay) else dict.fromkeys(other.directions())
+            pairs = list(itertools.product(self.ways, others))
+        return EachWay(tuple(a.compose(b) for a, b in pairs))
+
+    def after(self, first: PrivacyLoss) -> EachWay:
+        return self.compose(first)
+
+    def self_compose(self, times: int) -> EachWay:
+        return EachWay(tuple(way.self_compose(times) for way in self.ways))
+
+
+@dataclass(frozen=True)
+class OfPair(PrivacyLoss):
+    """The privacy losses of a pair of inputs that has names, known from below.
+
+    >>> from tacit.core.losses.distribution import dominating_pair
+    >>> one, two = dominating_pair(Fraction(1)), dominating_pair(Fraction(2))
+    >>> known = [Dominating(two, below=(OfPair(one, frozenset(names)),)) for names in ("ab", "bc")]
+    >>> float(known[0].compose(known[1]).epsilon(0).lower)
+    2.0
+    """
+
+    losses: PrivacyLoss
+    names: frozenset[Any]  # of all pairs of the input space that have these losses
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        return self.losses.delta(epsilon)
+
+    def deltas(self, epsilons: Sequence[Fraction]) -> list[Enclosure]:
+        return self.losses.deltas(epsilons)
+
+    def epsilon(self, delta: Number) -> Enclosure | float:
+        return self.losses.epsilon(delta)
+
+    def after(self, first: PrivacyLoss) -> PrivacyLoss:
+        return self.losses.after(first)
+
+    def self_compose(self, times: int) -> OfPair:
+        return replace(self, losses=self.losses.self_compose(times))
+
+
+def _of_common_pairs(
+    first: tuple[PrivacyLoss, ...], second: tuple[PrivacyLoss, ...]
+) -> tuple[PrivacyLoss, ...]:
+    """Return what is known of pairs in two releases: together for a pair that both name."""
+    joined: list[PrivacyLoss] = []
+    met: set[int] = set()
+    for a, b in itertools.product(first, second):
+        if isinstance(a, OfPair) and isinstance(b, OfPair) and a.names & b.names:
+            joined.append(OfPair(a.losses.compose(b.losses), a.names & b.names))
+            met |= {id(a), id(b)}
+    return (*joined, *(one for one in first + second if id(one) not in met))
 
 
 @dataclass(frozen=True)
@@ -232,7 +316,8 @@ class Dominating(PrivacyLoss):
 
     # What they say is an upper bound.  A lower bound are the losses of single pairs of inputs,
     # where some are known: of several releases each pair loses at least what it does in one of
-    # them, and in equal ones what it does in all of them together.  Else the lower end is zero.
+    # them; in equal ones, and in those that name it, what it does in all of them together.  Else the
+    # lower end is zero.
 
     losses: PrivacyLoss
     # the losses of known pairs; the worst of them counts
@@ -258,7 +343,7 @@ class Dominating(PrivacyLoss):
 
     def compose(self, other: PrivacyLoss) -> Dominating:
         known = other.losses if isinstance(other, Dominating) else other
-        below = self.below + (other.below if isinstance(other, Dominating) else ())
+        below = _of_common_pairs(self.below, other.below if isinstance(other, Dominating) else ())
         own = BothWays(self.losses, self.losses) if isinstance(known, BothWays) else self.losses
         return Dominating(own.compose(known), below=below)
 
