@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any
 
 from tacit.arithmetic.enclosure import Enclosure, exp, log
@@ -43,6 +43,10 @@ class PrivacyLoss(ABC):
         Args:
             delta: from 0 to below 1.
         """
+
+    def surely_within(self, epsilon: Fraction, delta: Number) -> bool:
+        """Return whether it is seen at a glance that delta is enough at an epsilon."""
+        return False
 
     def directions(self) -> tuple[PrivacyLoss, PrivacyLoss]:
         """Return the losses of P against Q and of Q against P, where both are known.
@@ -240,7 +244,12 @@ class EachWay(PrivacyLoss):
         return [Enclosure(max(d.lower for d in ds), max(d.upper for d in ds)) for ds in each]
 
     def epsilon(self, delta: Number) -> Enclosure | float:
-        return reduce(largest, (way.epsilon(delta) for way in self.ways))
+        worst = self.ways[0].epsilon(delta)
+        for way in self.ways[1:]:
+            if isinstance(worst, Enclosure) and way.surely_within(worst.upper, delta):
+                continue
+            worst = largest(worst, way.epsilon(delta))
+        return worst
 
     def compose(self, other: PrivacyLoss) -> EachWay:
         if isinstance(other, EachWay) and len(other.ways) == len(self.ways):
@@ -316,8 +325,8 @@ class Dominating(PrivacyLoss):
 
     # What they say is an upper bound.  A lower bound are the losses of single pairs of inputs,
     # where some are known: of several releases each pair loses at least what it does in one of
-    # them; in equal ones, and in those that name it, what it does in all of them together.  Else the
-    # lower end is zero.
+    # them; in equal ones, and in those that name it, what it does in all of them together.  Else
+    # the lower end is zero.
 
     losses: PrivacyLoss
     # the losses of known pairs; the worst of them counts

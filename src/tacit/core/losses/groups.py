@@ -280,7 +280,7 @@ class GroupLoss(LossFromSample):
         return SpreadLosses((float(ends[0]), float(ends[1])), masses, alone, _MASS_SLACK)
 
     def _listed(self, x: Floats, masses: Floats, outside: float) -> ListedLosses:
-        """Return the losses of all outcomes; the last ones of Laplace noise stand for all beyond."""
+        """Return the losses of all outcomes; the last of Laplace noise stand for all beyond."""
         losses = self._losses(x)
         minimum, maximum = masses * (1 - _MASS_SLACK), masses * (1 + _MASS_SLACK)
         if not isinstance(self.noise, GaussianShift):
