@@ -96,7 +96,10 @@ def composed_losses(
         alone = [_added_up(of_a_pair, each) for of_a_pair in maximum]
         pairs = [one.below if isinstance(one, Dominating) else (one,) for one in alone]
         above = composed if isinstance(composed, Dominating) else Dominating(composed)
-        return replace(above, below=tuple(chain.from_iterable(pairs)))
+        # a pair with a name is that of all parts that name it, and loses less in some of them
+        shared = [one for one in above.below if isinstance(one, OfPair)]
+        rest = [one for one in chain.from_iterable(pairs) if not isinstance(one, OfPair)]
+        return replace(above, below=(*shared, *rest))
 
     return losses
 
