@@ -44,6 +44,10 @@ class PrivacyLoss(ABC):
             delta: from 0 to below 1.
         """
 
+    def upper_epsilon(self, delta: Number) -> Enclosure | float:
+        """Return what :meth:`epsilon` does, of which the lower end may be less sharp."""
+        return self.epsilon(delta)
+
     def surely_within(self, epsilon: Fraction, delta: Number) -> bool:
         """Return whether it is seen at a glance that delta is enough at an epsilon."""
         return False
@@ -206,6 +210,9 @@ class BothWays(PrivacyLoss):
     def epsilon(self, delta: Number) -> Enclosure | float:
         return largest(self.forward.epsilon(delta), self.backward.epsilon(delta))
 
+    def upper_epsilon(self, delta: Number) -> Enclosure | float:
+        return largest(self.forward.upper_epsilon(delta), self.backward.upper_epsilon(delta))
+
     def directions(self) -> tuple[PrivacyLoss, PrivacyLoss]:
         """Return the two."""
         return self.forward, self.backward
@@ -344,7 +351,8 @@ class Dominating(PrivacyLoss):
 
     def epsilon(self, delta: Number) -> Enclosure | float:
         # ``math.inf`` where nothing finite dominates.
-        bound = self.losses.epsilon(delta)
+        only_upper = self.losses not in self.below
+        bound = self.losses.upper_epsilon(delta) if only_upper else self.losses.epsilon(delta)
         if not isinstance(bound, Enclosure):
             return bound
         known = [bound if one == self.losses else one.epsilon(delta) for one in self.below]

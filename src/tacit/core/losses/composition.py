@@ -178,6 +178,13 @@ class ComposedLosses(PrivacyLoss):
 
     def epsilon(self, delta: Number) -> Enclosure | float:
         """Enclose the least epsilon at ``delta``; ``math.inf`` where no finite one suffices."""
+        return self._epsilon(delta, from_below=True)
+
+    def upper_epsilon(self, delta: Number) -> Enclosure | float:
+        """Return the same, of which the lower end may be zero: it takes as long as the upper."""
+        return self._epsilon(delta, from_below=False)
+
+    def _epsilon(self, delta: Number, *, from_below: bool) -> Enclosure | float:
         target = read_probability(delta, "delta")
         log_target = _log_of(target)
         ideal = None if self._gaussian is None else self._gaussian.epsilon(log_target)
@@ -196,9 +203,10 @@ class ComposedLosses(PrivacyLoss):
         tilt = tilt_for_delta(sums.above, log_target)
         # a logarithm of two numbers is right to 2^-45, whichever way it is asked about
         high = _smallest_epsilon(sums.bound(tilt, upper=True), log_target - 2.0**-40, largest)
-        low = (
-            _smallest_epsilon(sums.bound(tilt, upper=False), log_target + 2.0**-40, largest) or 0.0
-        )
+        low = 0.0
+        if from_below:
+            under = sums.bound(tilt, upper=False)
+            low = _smallest_epsilon(under, log_target + 2.0**-40, largest) or 0.0
         if high is None or (ideal is not None and ideal[1] < high):
             ends = (high, self._farther(sums, log_target), None if ideal is None else ideal[1])
             high = min(end for end in ends if end is not None)
