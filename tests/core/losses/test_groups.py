@@ -37,6 +37,7 @@ def excess(p, q, level, times=1):
 
 
 @pytest.mark.parametrize("noise", [LaplaceShift(2, 1), GaussianShift(2, 1), LaplaceShift(HALF, 1)])
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("own", "other"), [((0, 1, 3), (0,)), ((0,), (0, 2)), ((0, 1), (0, 1, 1))])
 def test_one_release_loses_what_its_outcomes_do(noise, own, other):
     one = GroupLoss(noise, own, other, Fraction(1, 3))
@@ -62,7 +63,10 @@ def masses(m, data):
     return [float(law.probability(x)) for x in range(-24, 25)]
 
 
-@pytest.mark.parametrize(("d", "times"), [(2, 1), (2, 2), (3, 1)])
+@pytest.mark.parametrize(
+    ("d", "times"),
+    [(2, 1), *(pytest.param(*more, marks=pytest.mark.full) for more in ((2, 2), (3, 1)))],
+)
 @pytest.mark.parametrize("noise", [fw.laplace(1), fw.gaussian(1)])
 def test_all_data_sets_that_far_apart_stay_below_and_one_pair_attains_it(d, times, noise):
     """Records of -1, 0 and 1 on either side, next to some that both have."""
@@ -85,6 +89,7 @@ def test_all_data_sets_that_far_apart_stay_below_and_one_pair_attains_it(d, time
         assert delta.lower > 0.9 * delta.upper
 
 
+@pytest.mark.full
 def test_a_count_of_groups_is_enclosed_within_two_percent_up_to_ten():
     """So it is of the row of the benchmark: 50 releases of Gaussian noise on a sample of 2%."""
     step = fw.poisson_sample(column(0, 1) >> Count() >> fw.gaussian(1), "1/50", delta="1e-9")
@@ -166,6 +171,7 @@ def test_beyond_a_group_the_map_says_what_is_known():
     assert whole.losses(Fraction(3)) == release.losses(Fraction(3))
 
 
+@pytest.mark.full
 def test_different_releases_from_samples_share_the_pair_that_both_name():
     count, total = column(0, 3) >> Count(), column(0, 3) >> Sum()
     steps = [
