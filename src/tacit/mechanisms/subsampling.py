@@ -238,8 +238,9 @@ def _poisson_losses(measurement: Measurement, rate: Fraction) -> LossMap:
             return Dominating(above, below=_equal_groups(measurement, rate, d))
         if not isinstance(measure, (PureDP, ApproximateDP)):
             return None
-        stated = [privacy(Fraction(k)) for k in range(1, d + 1)]
-        pairs = [one if isinstance(one, tuple) else (one, Fraction(0)) for one in stated]
+        stated: list[Any] = [privacy(Fraction(k)) for k in range(1, d + 1)]
+        paired = isinstance(measure, ApproximateDP)
+        pairs = [one if paired else (one, Fraction(0)) for one in stated]
         if any(math.inf in pair for pair in pairs):
             return None
         return Dominating(sampled_groups_of_pairs(pairs, rate))
@@ -273,7 +274,7 @@ def _equal_groups(measurement: Measurement, rate: Fraction, d: int) -> tuple[Pri
     for record in _ends(domain.element):
         laws = [measurement.law(domain.read([record] * k)) for k in range(d + 1)]
         shifts = [shifted_losses(law, laws[0]) for law in laws]
-        centres = [getattr(law, "centre", None) for law in laws]
+        centres: list[Any] = [getattr(law, "centre", None) for law in laws]
         if None in centres or any(len(one) != 1 for one in shifts):
             continue
         moves = [centre - centres[0] for centre in centres]

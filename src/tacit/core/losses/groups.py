@@ -25,6 +25,7 @@ from tacit.core.losses.lattice import (
     SpreadLosses,
     gaussian_masses,
     laplace_masses,
+    summed,
 )
 from tacit.core.losses.sampling import DUST, LossFromSample, as_probability
 from tacit.core.losses.summands import Generating
@@ -274,7 +275,7 @@ class GroupLoss(LossFromSample):
             inside = (fine[:-1] >= cuts[0]) & (fine[:-1] < cuts[-1])
             own, other = self._masses(fine)
             count = len(losses) - 1
-            p, q = (np.bincount(indices[inside], m[inside], count)[:count] for m in (own, other))
+            p, q = (summed(indices[inside], m[inside], count)[:count] for m in (own, other))
             return p, q
 
         return SpreadLosses((float(ends[0]), float(ends[1])), masses, alone, _MASS_SLACK)

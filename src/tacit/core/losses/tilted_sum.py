@@ -218,7 +218,7 @@ class _Window:
 def _logs_about(a: Floats, mean: float) -> tuple[Floats, Floats]:
     """Return the logarithms of the masses that are there, and how far each is from the mean."""
     present = np.flatnonzero(a)
-    return np.log(a[present]), present - mean
+    return np.log(a[present]), np.asarray(present - mean, dtype=np.float64)
 
 
 def _log_mean(logs: Floats, distances: Floats, rate: float) -> float:
