@@ -153,8 +153,8 @@ def test_noise_too_fine_to_be_listed_loses_as_its_list_does(few, many):
     kind, rate = type(few), Fraction(1, 100)
     ends = []
     for scale in (few.scale, many):
-        groups = sampled_groups([kind(scale, k * scale) for k in (1, 2, 3)], rate)
-        ends.append([way.self_compose(100).epsilon("1e-6") for way in groups.ways])
+        groups = sampled_groups([kind(scale, k * scale) for k in (1, 2)], rate)
+        ends.append([way.self_compose(20).epsilon("1e-6") for way in groups.ways[:2]])
     for listed, fine in zip(*ends, strict=True):
         assert abs(fine.upper - listed.upper) < listed.upper / 200
         assert fine.lower <= fine.upper
