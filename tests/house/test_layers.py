@@ -94,6 +94,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
         "distribution",
         "additive_noise",
         "sampling",
+        "groups",
     ),
     "data": (),
     "expressions": (

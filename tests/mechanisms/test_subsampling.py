@@ -204,7 +204,7 @@ def test_ten_thousand_releases_from_samples_are_enclosed_on_both_sides():
 def test_the_pair_is_what_the_records_make_of_it(release, common, shift):
     """Also where it is nothing, as behind a filter: it is computed from the two data sets."""
     found = loss_of_equal_records(release, common)
-    assert (found and found.shift) == shift
+    assert (found and found.losses.shift) == shift
 
 
 def test_more_changed_records_and_what_follows_have_a_lower_end_of_zero():

@@ -17,7 +17,7 @@ import numpy as np
 from tacit.arithmetic.enclosure import Enclosure, exp, log
 from tacit.arithmetic.exact import Number, as_fraction, show
 from tacit.core.losses.additive_noise import GaussianShift, LaplaceShift
-from tacit.core.losses.base import BothWays, Dominating, PrivacyLoss
+from tacit.core.losses.base import BothWays, Dominating, OfPair, PrivacyLoss
 from tacit.core.losses.composition import ComposedLosses, Summand
 from tacit.core.losses.distribution import BoundedRange, PrivacyLossDistribution, dominating_pair
 from tacit.core.losses.lattice import above
@@ -96,7 +96,10 @@ def composed_losses(
         alone = [_added_up(of_a_pair, each) for of_a_pair in maximum]
         pairs = [one.below if isinstance(one, Dominating) else (one,) for one in alone]
         above = composed if isinstance(composed, Dominating) else Dominating(composed)
-        return replace(above, below=tuple(chain.from_iterable(pairs)))
+        # a pair with a name is that of all parts that name it, and loses less in some of them
+        shared = [one for one in above.below if isinstance(one, OfPair)]
+        rest = [one for one in chain.from_iterable(pairs) if not isinstance(one, OfPair)]
+        return replace(above, below=(*shared, *rest))
 
     return losses
 
@@ -125,8 +128,18 @@ def losses_behind(
         return loss.directions()[0] if isinstance(loss, Dominating) else loss
 
     if onto:
-        return lambda d: losses(stability(d))
+        return lambda d: _unnamed(losses(stability(d)))
     return first_direction if known else bound_alone(first_direction)
+
+
+def _unnamed(losses: PrivacyLoss | None) -> PrivacyLoss | None:
+    """Return losses whose pairs are no longer named: other inputs are mapped to them."""
+    if not isinstance(losses, Dominating):
+        return losses
+    return replace(
+        losses,
+        below=tuple(one.losses if isinstance(one, OfPair) else one for one in losses.below),
+    )
 
 
 def bound_alone(losses: LossMap) -> LossMap:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from math import comb
@@ -24,27 +24,39 @@ from tacit.core import (
     Frame,
     Measurement,
     Number,
+    PureDP,
     Space,
     SymmetricDistance,
     Vector,
 )
 from tacit.core.conversions import LossMap, implied_loss
 from tacit.core.losses.additive_noise import ShiftedLoss, shifted_losses
-from tacit.core.losses.base import Dominating, PrivacyLoss
+from tacit.core.losses.base import Dominating, EachWay, OfPair, PrivacyLoss
+from tacit.core.losses.groups import sampled_groups, sampled_groups_of_pairs
 from tacit.core.losses.sampling import sampled, sampled_without_replacement
 from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.output_distribution import Mixture, PairMap, stated_at
 from tacit.transformations.counts import number_of_records
 
 
-def loss_of_equal_records(measurement: Measurement, common: int | None) -> ShiftedLoss | None:
+@dataclass(frozen=True)
+class PairOfEqualRecords:
+    """Losses of noise on a number, and the names of the pairs of data sets that have them."""
+
+    losses: ShiftedLoss
+    names: frozenset[Any]
+
+
+def loss_of_equal_records(
+    measurement: Measurement, common: int | None
+) -> PairOfEqualRecords | None:
     """Return the losses of noise on a number, of a record among equal ones; None where not known.
 
     >>> import tacit as tc
     >>> from tacit import framework as fw
     >>> from tacit.core import Space, SymmetricDistance
     >>> ages = Space(Vector(int, bounds=(0, 9)), SymmetricDistance())
-    >>> loss_of_equal_records(ages >> tc.sum() >> fw.laplace(3), None)
+    >>> loss_of_equal_records(ages >> tc.sum() >> fw.laplace(3), None).losses
     LaplaceShift(scale=Fraction(3, 1), shift=9)
     """
     # Every sample without that record is the same data, whichever records it holds: so what comes
@@ -53,22 +65,25 @@ def loss_of_equal_records(measurement: Measurement, common: int | None) -> Shift
     # common: how many equal records the record is next to, in place of one more of them; None
     #   where it stands alone against no record.
     domain: Any = measurement.input.domain
-    if not isinstance(domain, Vector) or not isinstance(domain.element, Number):
+    if not _is_on_numbers(domain):
         return None
     losses = None if measurement.losses is None else measurement.losses(Fraction(1))
-    while isinstance(losses, Dominating):
-        losses = losses.losses
-    if measurement.law is None or not isinstance(losses, ShiftedLoss):
+    if measurement.law is None or not isinstance(_undominated(losses), ShiftedLoss):
         return None
     ends = _ends(domain.element)
-    shifted: list[ShiftedLoss] = []
+    shifted: dict[ShiftedLoss, set[Any]] = {}
     for record in ends:
         rest = [] if common is None else [ends[0]] * common
         data = [*rest, record], rest if common is None else [ends[0]] * (common + 1)
         p, q = (measurement.law(domain.read(rows)) for rows in data)
-        shifted += shifted_losses(p, q)[:1]
+        for one in shifted_losses(p, q)[:1]:
+            shifted.setdefault(one, set()).add((common is None, record))
     best = max(shifted, key=lambda one: one.shift, default=None)
-    return best if best is not None and best.shift else None
+    return PairOfEqualRecords(best, frozenset(shifted[best])) if best and best.shift else None
+
+
+def _is_on_numbers(domain: Any) -> bool:
+    return isinstance(domain, Vector) and isinstance(domain.element, Number)
 
 
 def _ends(element: Number) -> list[int | float]:
@@ -111,6 +126,7 @@ def amplified(epsilon: Fraction, delta: Fraction, share: Fraction) -> tuple[Frac
 
 
 _MAX_LISTED = 12
+MAX_GROUP = 10  # the losses of larger groups of records are those of the map
 
 
 @public
@@ -138,8 +154,9 @@ def poisson_sample(
     Source: Balle, Barthe, Gaboardi, "Privacy amplification by subsampling", NeurIPS 2018.
 
     ``m.epsilon(delta=)`` and compositions are tight for one record, by the losses of the sampled
-    release in both directions (:mod:`tacit.core.losses.sampling`).  The lower ends are
-    those of no record against one, where the noise is on a number: the sample holds it or does not.
+    release in both directions (:mod:`tacit.core.losses.sampling`), and for up to 10
+    (:mod:`tacit.core.losses.groups`).  The lower ends are those of no record against one, or
+    against equal ones, where the noise is on a number: the sample holds some of them or none.
 
     The sample must stay secret and be drawn afresh for every release, and here it is.
 
@@ -200,26 +217,79 @@ def poisson_sample(
 
 
 def _poisson_losses(measurement: Measurement, rate: Fraction) -> LossMap:
-    """Return the losses from the sample, for one record; for more the map is what is known."""
+    """Return the losses from the sample: for one record, and for a group of a few."""
     known, measure, privacy = measurement.losses, measurement.measure, measurement.privacy
 
     @cache
     def below() -> tuple[PrivacyLoss, ...]:
         pair = loss_of_equal_records(measurement, None)
-        mixed = None if pair is None else sampled(pair, rate)
-        return () if mixed is None else (mixed,)
+        mixed = None if pair is None else sampled(pair.losses, rate)
+        return () if pair is None or mixed is None else (OfPair(mixed, pair.names),)
+
+    @cache
+    def of_group(d: int) -> PrivacyLoss | None:
+        if rate == 1:
+            return None if known is None else known(Fraction(d))
+        each = [None if known is None else known(Fraction(k)) for k in range(1, d + 1)]
+        alone = [_undominated(one) for one in each]
+        shifts = [one for one in alone if isinstance(one, ShiftedLoss)]
+        above = sampled_groups(shifts, rate) if len(shifts) == d else None
+        if above is not None:
+            return Dominating(above, below=_equal_groups(measurement, rate, d))
+        if not isinstance(measure, (PureDP, ApproximateDP)):
+            return None
+        stated: list[Any] = [privacy(Fraction(k)) for k in range(1, d + 1)]
+        paired = isinstance(measure, ApproximateDP)
+        pairs = [one if paired else (one, Fraction(0)) for one in stated]
+        if any(math.inf in pair for pair in pairs):
+            return None
+        return Dominating(sampled_groups_of_pairs(pairs, rate))
 
     def losses(d: Fraction) -> PrivacyLoss | None:
+        if 1 < d <= MAX_GROUP:
+            return of_group(int(d))
         if d != 1:
             return None
         loss = None if known is None else known(d)
         loss = implied_loss(measure, privacy(d)) if loss is None else loss
-        both = None if loss is None else sampled(loss, rate)
-        while isinstance(both, Dominating):
-            both = both.losses
+        both = _undominated(None if loss is None else sampled(loss, rate))
         return None if both is None else Dominating(both, below=below())
 
     return losses
+
+
+def _undominated(losses: PrivacyLoss | None) -> PrivacyLoss | None:
+    """Return the losses themselves, where they are known as a bound."""
+    while isinstance(losses, Dominating):
+        losses = losses.losses
+    return losses
+
+
+def _equal_groups(measurement: Measurement, rate: Fraction, d: int) -> tuple[PrivacyLoss, ...]:
+    """Return the losses of d equal records against none, where the noise is on a number."""
+    domain: Any = measurement.input.domain
+    if measurement.law is None or not _is_on_numbers(domain):
+        return ()
+    found: dict[EachWay, set[Any]] = {}
+    for record in _ends(domain.element):
+        laws = [measurement.law(domain.read([record] * k)) for k in range(d + 1)]
+        shifts = [shifted_losses(law, laws[0]) for law in laws]
+        centres: list[Any] = [getattr(law, "centre", None) for law in laws]
+        if None in centres or any(len(one) != 1 for one in shifts):
+            continue
+        moves = [centre - centres[0] for centre in centres]
+        sizes = [abs(move) for move in moves]
+        if sizes != sorted(sizes) or min(moves) < 0 < max(moves):
+            continue  # not one side of the line
+        group = sampled_groups([one[0] for one in shifts[1:]], rate, one_sided=True)
+        if group is not None:
+            found.setdefault(group, set()).add((d, record))
+    farthest = max((group.ways[0].own[-1] for group in found), default=0)  # type: ignore[attr-defined]
+    return tuple(
+        OfPair(group, frozenset(names))
+        for group, names in found.items()
+        if group.ways[0].own[-1] == farthest  # type: ignore[attr-defined]
+    )
 
 
 def _poisson_map(privacy: PairMap, rate: Fraction, *, paired: bool) -> Callable[[Fraction], Any]:
@@ -374,8 +444,8 @@ def _fixed_size_losses(measurement: Measurement, drawn: int, population: int) ->
     @cache
     def below() -> tuple[PrivacyLoss, ...]:
         pair = loss_of_equal_records(measurement, drawn - 1)
-        mixed = None if pair is None else sampled(pair, Fraction(drawn, population))
-        return () if mixed is None else (mixed,)
+        mixed = None if pair is None else sampled(pair.losses, Fraction(drawn, population))
+        return () if pair is None or mixed is None else (OfPair(mixed, pair.names),)
 
     def losses(d: Fraction) -> PrivacyLoss | None:
         within, share = Fraction(min(int(d), drawn)), _touched(int(d), drawn, population)
@@ -386,8 +456,7 @@ def _fixed_size_losses(measurement: Measurement, drawn: int, population: int) ->
         if loss is None:
             implied = implied_loss(measure, privacy(within))
             loss = None if implied is None else sampled_without_replacement(implied, share)
-        while isinstance(loss, Dominating):
-            loss = loss.losses
+        loss = _undominated(loss)
         return None if loss is None else Dominating(loss, below=below() if d == 1 else ())
 
     return losses

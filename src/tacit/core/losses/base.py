@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 from tacit.arithmetic.enclosure import Enclosure, exp, log
 from tacit.arithmetic.exact import Number, as_fraction, read_probability
@@ -42,6 +43,14 @@ class PrivacyLoss(ABC):
         Args:
             delta: from 0 to below 1.
         """
+
+    def upper_epsilon(self, delta: Number) -> Enclosure | float:
+        """Return what :meth:`epsilon` does, of which the lower end may be less sharp."""
+        return self.epsilon(delta)
+
+    def surely_within(self, epsilon: Fraction, delta: Number) -> bool:
+        """Return whether it is seen at a glance that delta is enough at an epsilon."""
+        return False
 
     def directions(self) -> tuple[PrivacyLoss, PrivacyLoss]:
         """Return the losses of P against Q and of Q against P, where both are known.
@@ -201,19 +210,110 @@ class BothWays(PrivacyLoss):
     def epsilon(self, delta: Number) -> Enclosure | float:
         return largest(self.forward.epsilon(delta), self.backward.epsilon(delta))
 
+    def upper_epsilon(self, delta: Number) -> Enclosure | float:
+        return largest(self.forward.upper_epsilon(delta), self.backward.upper_epsilon(delta))
+
     def directions(self) -> tuple[PrivacyLoss, PrivacyLoss]:
         """Return the two."""
         return self.forward, self.backward
 
-    def compose(self, other: PrivacyLoss) -> BothWays:
+    def compose(self, other: PrivacyLoss) -> PrivacyLoss:
+        if isinstance(other, EachWay):
+            return other.after(self)
         ways = other.directions()
         return BothWays(self.forward.compose(ways[0]), self.backward.compose(ways[1]))
 
-    def after(self, first: PrivacyLoss) -> BothWays:
+    def after(self, first: PrivacyLoss) -> PrivacyLoss:
         return BothWays(*first.directions()).compose(self)
 
     def self_compose(self, times: int) -> BothWays:
         return BothWays(self.forward.self_compose(times), self.backward.self_compose(times))
+
+
+@dataclass(frozen=True)
+class EachWay(PrivacyLoss):
+    """The privacy losses of inputs that differ in one of several ways: the worst one counts.
+
+    >>> from tacit.core.losses.distribution import dominating_pair
+    >>> ways = EachWay((dominating_pair(Fraction(1)), dominating_pair(Fraction(2))))
+    >>> [round(float(losses.epsilon(0)), 9) for losses in (ways, ways.compose(ways))]
+    [2.0, 4.0]
+    """
+
+    # the losses one way each; two releases of equally many ways are compared way by way
+    ways: tuple[PrivacyLoss, ...]
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        return self.deltas([as_fraction(epsilon, "epsilon")])[0]
+
+    def deltas(self, epsilons: Sequence[Fraction]) -> list[Enclosure]:
+        each = zip(*(way.deltas(epsilons) for way in self.ways), strict=True)
+        return [Enclosure(max(d.lower for d in ds), max(d.upper for d in ds)) for ds in each]
+
+    def epsilon(self, delta: Number) -> Enclosure | float:
+        worst = self.ways[0].epsilon(delta)
+        for way in self.ways[1:]:
+            if isinstance(worst, Enclosure) and way.surely_within(worst.upper, delta):
+                continue
+            worst = largest(worst, way.epsilon(delta))
+        return worst
+
+    def compose(self, other: PrivacyLoss) -> EachWay:
+        if isinstance(other, EachWay) and len(other.ways) == len(self.ways):
+            pairs = list(zip(self.ways, other.ways, strict=True))
+        else:
+            others = other.ways if isinstance(other, EachWay) else dict.fromkeys(other.directions())
+            pairs = list(itertools.product(self.ways, others))
+        return EachWay(tuple(a.compose(b) for a, b in pairs))
+
+    def after(self, first: PrivacyLoss) -> EachWay:
+        return self.compose(first)
+
+    def self_compose(self, times: int) -> EachWay:
+        return EachWay(tuple(way.self_compose(times) for way in self.ways))
+
+
+@dataclass(frozen=True)
+class OfPair(PrivacyLoss):
+    """The privacy losses of a pair of inputs that has names, known from below.
+
+    >>> from tacit.core.losses.distribution import dominating_pair
+    >>> one, two = dominating_pair(Fraction(1)), dominating_pair(Fraction(2))
+    >>> known = [Dominating(two, below=(OfPair(one, frozenset(names)),)) for names in ("ab", "bc")]
+    >>> float(known[0].compose(known[1]).epsilon(0).lower)
+    2.0
+    """
+
+    losses: PrivacyLoss
+    names: frozenset[Any]  # of all pairs of the input space that have these losses
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        return self.losses.delta(epsilon)
+
+    def deltas(self, epsilons: Sequence[Fraction]) -> list[Enclosure]:
+        return self.losses.deltas(epsilons)
+
+    def epsilon(self, delta: Number) -> Enclosure | float:
+        return self.losses.epsilon(delta)
+
+    def after(self, first: PrivacyLoss) -> PrivacyLoss:
+        return self.losses.after(first)
+
+    def self_compose(self, times: int) -> OfPair:
+        return replace(self, losses=self.losses.self_compose(times))
+
+
+def _of_common_pairs(
+    first: tuple[PrivacyLoss, ...], second: tuple[PrivacyLoss, ...]
+) -> tuple[PrivacyLoss, ...]:
+    """Return what is known of pairs in two releases: together for a pair that both name."""
+    joined: list[PrivacyLoss] = []
+    met: set[int] = set()
+    for a, b in itertools.product(first, second):
+        if isinstance(a, OfPair) and isinstance(b, OfPair) and a.names & b.names:
+            joined.append(OfPair(a.losses.compose(b.losses), a.names & b.names))
+            met |= {id(a), id(b)}
+    return (*joined, *(one for one in first + second if id(one) not in met))
 
 
 @dataclass(frozen=True)
@@ -232,7 +332,8 @@ class Dominating(PrivacyLoss):
 
     # What they say is an upper bound.  A lower bound are the losses of single pairs of inputs,
     # where some are known: of several releases each pair loses at least what it does in one of
-    # them, and in equal ones what it does in all of them together.  Else the lower end is zero.
+    # them; in equal ones, and in those that name it, what it does in all of them together.  Else
+    # the lower end is zero.
 
     losses: PrivacyLoss
     # the losses of known pairs; the worst of them counts
@@ -250,7 +351,8 @@ class Dominating(PrivacyLoss):
 
     def epsilon(self, delta: Number) -> Enclosure | float:
         # ``math.inf`` where nothing finite dominates.
-        bound = self.losses.epsilon(delta)
+        only_upper = self.losses not in self.below
+        bound = self.losses.upper_epsilon(delta) if only_upper else self.losses.epsilon(delta)
         if not isinstance(bound, Enclosure):
             return bound
         known = [bound if one == self.losses else one.epsilon(delta) for one in self.below]
@@ -258,7 +360,7 @@ class Dominating(PrivacyLoss):
 
     def compose(self, other: PrivacyLoss) -> Dominating:
         known = other.losses if isinstance(other, Dominating) else other
-        below = self.below + (other.below if isinstance(other, Dominating) else ())
+        below = _of_common_pairs(self.below, other.below if isinstance(other, Dominating) else ())
         own = BothWays(self.losses, self.losses) if isinstance(known, BothWays) else self.losses
         return Dominating(own.compose(known), below=below)
 

@@ -24,7 +24,7 @@ from tacit.calls import public
 from tacit.core.losses.base import LossGrid, PrivacyLoss
 from tacit.core.losses.contour import enclosed_epsilon, enclosed_log_deltas
 from tacit.core.losses.lattice import ListedLosses, SpreadLosses, above, raised
-from tacit.core.losses.summands import GaussianSum, Generating, Summands, renyi_epsilon
+from tacit.core.losses.summands import GaussianSum, Generating, Summands, min_part, renyi_epsilon
 from tacit.core.losses.tilted_sum import (
     LatticeSums,
     Parts,
@@ -54,6 +54,7 @@ _SLACK = 2.0**-40
 # The relative width at which a closed form is taken without a look at other ways.
 _CLOSE = Fraction(1, 1 << 22)
 _MIN_DELTA = Fraction(1, 1 << 4096)
+_CHERNOFF_MARGIN = 2.0**-8  # more than what sums of generating functions in floats are off by
 
 
 @public
@@ -177,6 +178,13 @@ class ComposedLosses(PrivacyLoss):
 
     def epsilon(self, delta: Number) -> Enclosure | float:
         """Enclose the least epsilon at ``delta``; ``math.inf`` where no finite one suffices."""
+        return self._epsilon(delta, from_below=True)
+
+    def upper_epsilon(self, delta: Number) -> Enclosure | float:
+        """Return the same, of which the lower end may be zero: it takes as long as the upper."""
+        return self._epsilon(delta, from_below=False)
+
+    def _epsilon(self, delta: Number, *, from_below: bool) -> Enclosure | float:
         target = read_probability(delta, "delta")
         log_target = _log_of(target)
         ideal = None if self._gaussian is None else self._gaussian.epsilon(log_target)
@@ -195,9 +203,10 @@ class ComposedLosses(PrivacyLoss):
         tilt = tilt_for_delta(sums.above, log_target)
         # a logarithm of two numbers is right to 2^-45, whichever way it is asked about
         high = _smallest_epsilon(sums.bound(tilt, upper=True), log_target - 2.0**-40, largest)
-        low = (
-            _smallest_epsilon(sums.bound(tilt, upper=False), log_target + 2.0**-40, largest) or 0.0
-        )
+        low = 0.0
+        if from_below:
+            under = sums.bound(tilt, upper=False)
+            low = _smallest_epsilon(under, log_target + 2.0**-40, largest) or 0.0
         if high is None or (ideal is not None and ideal[1] < high):
             ends = (high, self._farther(sums, log_target), None if ideal is None else ideal[1])
             high = min(end for end in ends if end is not None)
@@ -205,6 +214,18 @@ class ComposedLosses(PrivacyLoss):
                 return largest if isinstance(largest, float) else Enclosure(Fraction(low), largest)
         upper = min(Fraction(high), Fraction(largest)) if largest != math.inf else Fraction(high)
         return Enclosure(min(Fraction(low), upper), upper)
+
+    def surely_within(self, epsilon: Fraction, delta: Number) -> bool:
+        """Return whether a Chernoff bound shows that delta is enough at an epsilon."""
+        known, log_target = self._generating, _log_of(read_probability(delta, "delta"))
+        if known is None or not log_target > -700 or known.infinite[1] > math.exp(log_target - 12):
+            return False
+        level = float_down(epsilon)
+        logs = (
+            known.log(t) - t * level + min_part(t)
+            for t in (math.pow(2.0, k / 2) for k in range(-8, 14))
+        )
+        return min(logs) < log_target - _CHERNOFF_MARGIN
 
     def _farther(self, sums: LatticeSums, log_target: float) -> float:
         """Return an epsilon at a delta that is too small for a sum in floats, or for its tilt."""

@@ -400,9 +400,7 @@ def gaussian_losses(sigma: Fraction, shift: int, dust: float) -> ListedLosses | 
         listed.max_mass[0] += dust
         return listed
 
-    def density(u: Floats) -> Floats:
-        thin: Floats = np.exp(-np.square(u) / 2) * (1 - (np.square(u) - 1) / (24 * square))
-        return thin / math.sqrt(2 * math.pi)
+    density = _gaussian_density(square)
 
     def masses_between(losses: Floats) -> tuple[Floats, Floats]:
         u = (np.ceil((losses - middle) / gap) - 0.5) * (gap / ratio)
@@ -413,6 +411,50 @@ def gaussian_losses(sigma: Fraction, shift: int, dust: float) -> ListedLosses | 
     below = np.array([ends[0]])
     alone = ListedLosses(below, below, np.zeros(1), np.full(1, dust), infinite)
     return SpreadLosses(ends, masses_between, alone, 2 * SLACK)
+
+
+def _gaussian_density(square: float) -> Callable[[Floats], Floats]:
+    """Return the density, over standard deviations, whose integrals are sums of outcomes."""
+
+    def density(u: Floats) -> Floats:
+        thin: Floats = np.exp(-np.square(u) / 2) * (1 - (np.square(u) - 1) / (24 * square))
+        return thin / math.sqrt(2 * math.pi)
+
+    return density
+
+
+def gaussian_masses(sigma: Fraction, cuts: Floats, centre: int) -> Floats:
+    """Return the masses of discrete Gaussian noise from each whole number up to the next.
+
+    >>> cuts = np.array([-3.0, 0.0, 1.0])
+    >>> gaussian_masses(Fraction(1), cuts, 0).round(4).tolist()
+    [0.3004, 0.3989]
+    """
+    # Of wide noise these are integrals; widths are differences of whole numbers, and so sharp.
+    deviation = float(sigma)
+    if sigma > _MIN_SIGMA:
+        starts = (cuts[:-1] - float(centre) - 0.5) / deviation
+        return _integrals_about(_gaussian_density(deviation**2), np.diff(cuts) / deviation, starts)
+    radius = 40 * math.ceil(sigma)
+    one = np.exp(-np.square(np.arange(-radius, radius + 1) / deviation) / 2)
+    first, last = int(cuts[0]) - centre, int(cuts[-1]) - centre
+    outcomes = np.exp(-np.square(np.arange(first, last) / deviation) / 2) / one.sum()
+    return np.add.reduceat(outcomes, (cuts[:-1] - cuts[0]).astype(np.int64))
+
+
+def laplace_masses(scale: Fraction, cuts: Floats, centre: int) -> Floats:
+    """Return the masses of discrete Laplace noise from each whole number up to the next.
+
+    >>> laplace_masses(Fraction(1), np.array([-1.0, 0.0, 2.0]), 0).round(4).tolist()
+    [0.17, 0.6321]
+    """
+    rate = float(1 / scale)
+    both = 1 + math.exp(-rate)
+    at = cuts - float(centre)
+    low, high = np.minimum(at, 0.0), np.maximum(at, 0.0)
+    under = np.exp(rate * (low[1:] - 1)) * -np.expm1(-rate * np.diff(low))
+    over = np.exp(-rate * high[:-1]) * -np.expm1(-rate * np.diff(high))
+    return (under + over) / both  # type: ignore[no-any-return]
 
 
 def _listed(
@@ -428,10 +470,13 @@ def _listed(
 
 def _integrals(density: Callable[[Floats], Floats], ends: Floats) -> Floats:
     """Integrate between neighbours, in pieces where they are far from each other."""
-    widths = np.diff(ends)
+    return _integrals_about(density, np.diff(ends), ends[:-1])
+
+
+def _integrals_about(density: Callable[[Floats], Floats], widths: Floats, starts: Floats) -> Floats:
     pieces = max(1, math.ceil(_PIECES * float(widths.max(initial=0.0))))
     half = widths[:, None] / (2 * pieces)
-    middle = ends[:-1, None] + half * (2 * np.arange(pieces) + 1)
+    middle = starts[:, None] + half * (2 * np.arange(pieces) + 1)
     integrals = _WEIGHTS[0] * density(middle)
     for node, weight in zip(_NODES, _WEIGHTS[1:], strict=True):
         integrals += weight * (density(middle - node * half) + density(middle + node * half))

@@ -200,12 +200,13 @@ class _Window:
     def _outside(self) -> float:
         """Bound the mass outside of the window, on both sides."""
         total, edge = 0.0, self.size // 2 - 2
+        places = [_logs_about(a, m) for (a, _), m in zip(self.tilted, self._means, strict=True)]
         rates = [*self._rates, 64 / edge]
         for sign in (1, -1):
             logs = [
                 math.fsum(
-                    k * _log_mean(a, m, sign * rate)
-                    for (a, k), m in zip(self.tilted, self._means, strict=True)
+                    k * _log_mean(*place, sign * rate)
+                    for (_, k), place in zip(self.tilted, places, strict=True)
                 )
                 for rate in rates
             ]
@@ -214,10 +215,15 @@ class _Window:
         return total
 
 
-def _log_mean(a: Floats, mean: float, rate: float) -> float:
-    """Return the logarithm of ``E e^(rate (place - mean))``."""
+def _logs_about(a: Floats, mean: float) -> tuple[Floats, Floats]:
+    """Return the logarithms of the masses that are there, and how far each is from the mean."""
     present = np.flatnonzero(a)
-    powers = np.log(a[present]) + rate * (present - mean)
+    return np.log(a[present]), np.asarray(present - mean, dtype=np.float64)
+
+
+def _log_mean(logs: Floats, distances: Floats, rate: float) -> float:
+    """Return the logarithm of ``E e^(rate (place - mean))``."""
+    powers = logs + rate * distances
     maximum = float(powers.max())
     return maximum + math.log(float(np.exp(powers - maximum).sum()))
 
