@@ -344,6 +344,7 @@ class RemoteOptions:
 _FIELDS: dict[str, tuple[str, str, str]] = {
     "column": ("column", "COL", "age"),
     "q": ("q", "Q", "90"),
+    "share": ("share", "SHARE", "1/10"),
     "percentages": ("q,q,...", "Q,Q,...", "25,50,75"),
     "lower": ("lower", "LOW", "0"),
     "upper": ("upper", "HIGH", "100"),

@@ -250,6 +250,8 @@ class CountingPart(Part):
         """How many cells are released of a group before the sums: some for each quantile."""
         return 0
 
+    more_numbers: ClassVar[int] = 0  # how many are released of a group after the sums
+
     @abstractmethod
     def last(self, strategy: Strategy, noise: Noise) -> Step:
         """Return the step that releases the sums."""
@@ -261,7 +263,7 @@ class CountingPart(Part):
     def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
         """Return the chain: the counts of cells, and noisy sums of them."""
         strategy = self.strategy(noise.norm)
-        width = self.chosen_cells + strategy.combinations
+        width = self.chosen_cells + strategy.combinations + self.more_numbers
         counted = CountedCells(
             column=self.column,
             lower=str(self.grid.value(0)),
@@ -291,17 +293,23 @@ class CountingPart(Part):
     def _difference(self) -> bool:
         return "interquartile_range" in self.kinds
 
+    def counts_upto(
+        self, strategy: Strategy, released: Any, noise: Noise
+    ) -> tuple[Array, Array]:
+        """Return the cells released before the sums, and the rows up to each that is counted."""
+        width = self.chosen_cells + strategy.combinations
+        noisy = np.array(released, dtype=np.float64).reshape(-1, width)
+        chosen, noisy = noisy[:, : self.chosen_cells], noisy[:, self.chosen_cells :]
+        no_groups = np.zeros((strategy.cells, 0))
+        counts = strategy.estimated(noisy.T / noise.one) if len(noisy) else no_groups
+        return chosen, np.cumsum(counts, axis=0).T
+
     def estimates(
         self, released: Sequence[Any], noise: Noise, level: float = LEVEL
     ) -> dict[str, Estimate]:
         """Return the quantiles, or the difference of two; without standard errors."""
         strategy = self.strategy(noise.norm)
-        width = self.chosen_cells + strategy.combinations
-        noisy = np.array(released[0], dtype=np.float64).reshape(-1, width)
-        chosen, noisy = noisy[:, : self.chosen_cells], noisy[:, self.chosen_cells :]
-        no_groups = np.zeros((strategy.cells, 0))
-        counts = strategy.estimated(noisy.T / noise.one) if len(noisy) else no_groups
-        upto = np.cumsum(counts, axis=0).T
+        chosen, upto = self.counts_upto(strategy, released[0], noise)
         before = np.pad(upto, ((0, 0), (1, 0)))[:, :-1]
         starts, stops = self.borders(chosen)
         distribution = self.distribution(strategy, self.counting(noise))
