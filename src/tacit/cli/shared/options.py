@@ -373,13 +373,14 @@ def form(fields: tuple[str, ...]) -> str:
     return _joined(fields, 0)
 
 
-def example(fields: tuple[str, ...]) -> str:
+def example(fields: tuple[str, ...], lowest: str = "0") -> str:
     """Return an example of the fields after a flag.
 
     >>> example(("column", "q", "lower", "upper"))
     'age:90:0:100'
     """
-    return _joined(fields, 2)
+    shown = _joined(fields, 2)
+    return shown.replace(":0:", f":{lowest}:") if "lower" in fields else shown
 
 
 def flag_of(of: type[TableStatistic]) -> str:

@@ -3,12 +3,13 @@
 # **Logarithms.**  A value is a point x of the public grid of the column.  Its logarithm is a whole
 # number, ``l(x) = L(x) - L(low)`` with L(x) the logarithm to base 2 in units of ``2^-24``, by the
 # method below: whole numbers alone, so the same on every machine, and it rises with x.  L is within
-# ``2^-24`` (of log 2) of the logarithm.
+# ``2^-24 + 2^-29`` of the logarithm.
 #
 # *Method.*  Write x as ``2^e m`` with m in [1, 2).  Squaring m doubles its logarithm, which is then
 # 1 or more exactly where the square is 2 or more: that is the next binary digit, and the square is
-# halved there.  m has 31 bits behind the point and its squares are cut there; so the logarithm of
-# the i-th square is less by ``2^-30`` at most, which moves the result by ``2^-30 / 2^i``.
+# halved there.  m has 31 bits behind the point and its squares are cut there, which takes less than
+# ``2^-30`` from the logarithm of the i-th square and ``2^-30 / 2^i`` from the result: less than
+# ``2^-29`` in all, and the digits after the last one ``2^-24``.
 #
 # **Map.**  With A the logarithm of the upper bound, a row adds ``A - l`` to one sum and ``l`` to
 # another: A in all, in L1, so no more in L2.  In units of A it is ``d -> d``.  The sums are whole
@@ -261,6 +262,7 @@ class GeometricMean(TableStatistic):
     help = "The geometric mean, within bounds above zero."
     noun = "the geometric mean of {column}"
     bits = SQUARE_BITS
+    lowest = "1"
     in_lab = "ask tc.mean of the logarithms for sensitivities"
 
     def with_bounds(self, bounded: Sequence[Clamped]) -> Self:
@@ -270,7 +272,7 @@ class GeometricMean(TableStatistic):
 
     def part(self, setting: Setting, before: Part | None) -> Part:
         grid, column = setting.grid(self, self.bits), self.require_column()
-        if grid.step != 1 and grid.first < _LEAST:
+        if grid.first < (1 if grid.step == 1 else _LEAST):
             raise UsageError(
                 f"the bounds of {column!r} are too far apart for a geometric mean: the grid of the "
                 f"column has steps of {show(grid.step)}, and the lower bound must be {_LEAST} of "

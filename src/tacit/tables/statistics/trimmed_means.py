@@ -148,8 +148,8 @@ def _step_words(step: Mapping[str, Any]) -> str:
     low, high = (show(100 * as_fraction(q)) for q in step["qs"])
     return (
         f"Draw 6 values at random, below and above the {low} and the {high} percent of the rows; "
-        "count the rows between these values, and add up all rows clamped to the middle of each "
-        "two; add random noise to the counts and to the sums"
+        "count the rows between these values with random noise; and add up all rows between two "
+        "values that follow from these counts, with random noise"
     )
 
 
@@ -157,7 +157,7 @@ say_step(AverageBetweenQuantiles.name, _step_words)
 
 
 # The parts of the loss: of the sums; and of what is left, of the choice and of the counts.
-_AVERAGE, _CHOICE = Fraction(1, 2), Fraction(1, 4)
+_AVERAGE, _CHOICE = Fraction(2, 5), Fraction(1, 2)
 # The parts of the chance to miss: of the mean, of both quantiles; the rest is of counts and n.
 _OF_MEAN, _OF_QUANTILES = 0.6, 0.3
 
@@ -307,7 +307,7 @@ def trimmed_mean(
     Source: Tukey 1962.
 
     >>> print(trimmed_mean("income", "1/20", 0, 10**6))
-    trimmed_mean(income, 1/20, 0, 1000000)
+    trimmed_mean(income, 0.05, 0, 1000000)
     """
     only_global("trimmed_mean", method)
     return bounded(TrimmedMean, column, lower, upper, share=_share(share, column))
@@ -329,7 +329,7 @@ def winsorized_mean(
     column and share are one answer, for one price.
 
     >>> print(winsorized_mean("income", "1/20", 0, 10**6))
-    winsorized_mean(income, 1/20, 0, 1000000)
+    winsorized_mean(income, 0.05, 0, 1000000)
     """
     only_global("winsorized_mean", method)
     return bounded(WinsorizedMean, column, lower, upper, share=_share(share, column))
