@@ -46,6 +46,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "interquartile_range": ("tacit.tables.statistics.quantiles", "interquartile_range"),
     "linear_regression": ("tacit.tables.statistics.covariance_and_regression", "linear_regression"),
     "local_sensitivity_at": ("tacit.statistics", "local_sensitivity_at"),
+    "mad": ("tacit.tables.statistics.absolute_deviation", "mad"),
     "max": ("tacit.tables", "max"),
     "mean": ("tacit.tables", "mean"),
     "median": ("tacit.tables", "median"),

@@ -57,6 +57,7 @@ from tacit.tables.joint.statistics import cdf as cdf
 from tacit.tables.joint.statistics import prefix_sums as prefix_sums
 from tacit.tables.joint.statistics import ranges as ranges
 from tacit.tables.joint_plans.synthetic import synthetic_table as synthetic_table
+from tacit.tables.statistics.absolute_deviation import mad as mad
 from tacit.tables.statistics.counts import count_distinct as count_distinct
 from tacit.tables.statistics.covariance_and_regression import correlation as correlation
 from tacit.tables.statistics.covariance_and_regression import covariance as covariance
@@ -106,6 +107,7 @@ __all__ = [
     "linear_regression",
     "local",
     "local_sensitivity_at",
+    "mad",
     "max",
     "mean",
     "median",

@@ -46,6 +46,7 @@ STATISTICS: dict[str, Any] = {
     "min": lambda: tc.min(*AGE),
     "max": lambda: tc.max(*PAY),
     "interquartile_range": lambda: tc.interquartile_range(*PAY),
+    "mad": lambda: tc.mad(*PAY),
     "value_range": lambda: tc.value_range(*PAY),
     "histogram": lambda: tc.histogram("pay", [0, 10, "20.5", 150]),
     "bounds": lambda: tc.bounds("pay"),

@@ -243,6 +243,11 @@ class NearQuantilesPart(CountingPart):
         return 2 * len(self.shares) + 2
 
     @property
+    def chosen_together(self) -> int:
+        """How many cells one choice is of."""
+        return self.chosen_cells
+
+    @property
     def _counts(self) -> int:
         """How many groups of cells there are."""
         return groups_about(len(self.shares), self.pieces)
@@ -275,7 +280,7 @@ class NearQuantilesPart(CountingPart):
 
     def reach(self, noise: Noise) -> float:
         """Return how many rows the cells are to be from the quantiles."""
-        more = (self.chosen_cells + 2) * float(self.choice_scale(noise)) / noise.one
+        more = (self.chosen_together + 2) * float(self.choice_scale(noise)) / noise.one
         return 2 * self.farthest(noise, LEVEL) + 1 + more
 
     def beside(self, noise: Noise) -> float:
