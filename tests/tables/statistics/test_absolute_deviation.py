@@ -124,7 +124,7 @@ def test_intervals_hold_on_any_rows(shape: str, spent: Noise) -> None:
 
 def test_with_much_to_lose_the_value_is_that_of_the_rows() -> None:
     ample = Noise("laplace", Fraction(4000), 1)
-    for name in ("even", "one value", "two far clusters", "a comb", "a far tail"):
+    for name in ("even", "one value", "a comb", "a far tail"):  # one row decides in the others
         points = on_grid(SHAPES[name]) * float(GRID.step)
         true = np.median(np.abs(points - np.median(points)))
         found = released(SHAPES[name], ample, 10)

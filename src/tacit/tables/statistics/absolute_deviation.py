@@ -72,7 +72,7 @@ def _edges(chosen: NDArray[np.int64], pieces: int, cells: int) -> NDArray[np.int
     """Return where groups of cells begin, from two cells and twice two distances.
 
     >>> _edges(np.array([[10, 12, 6, 8]]), 1, 30).tolist()
-    [[0, 0, 7, 8, 8, 9, 10, 11, 12, 13, 14, 15, 15, 16, 30, 31]]
+    [[0, 0, 7, 8, 8, 9, 10, 11, 12, 13, 14, 15, 15, 16, 31, 31]]
     """
     twice = chosen[:, :2].sum(axis=1, keepdims=True)
     distances = np.sort(chosen[:, 2:], axis=1)

@@ -193,6 +193,7 @@ def noisy_sums(strategy: Strategy, scale: Fraction, pure: bool, tables: Any) -> 
 # hold together.
 
 
+_MEAN_SIZE = math.erf(1 / math.sqrt(math.pi))  # the level of a normal mean size
 MAX_CELLS = 128  # beyond that many possible values a strategy takes long to find
 
 
@@ -354,6 +355,19 @@ class CountingPart(Part):
     def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float:
         """Return how far off in rank each quantile is at most, at a level, in *rows*."""
         return self.farthest(noise, level) + self.beside(noise)
+
+    def error_on(self, noise: Noise, rows: Array) -> float:
+        """Return the mean error of the first quantile of such ascending rows, without data."""
+        # The noise of a count is nearly normal, and so its mean size is the half-width at this
+        # level; the quantile is off by as many rows on either side.
+        off = self.farthest(noise, _MEAN_SIZE) / len(rows)
+        shares = (np.arange(len(rows)) + 0.5) / len(rows)
+        ends = [float(self.grid.value(cell)) for cell in (0, self.grid.cells)]
+        q = float(self.shares[0])
+        below, true, above = np.interp(
+            [q - off, q, q + off], [0.0, *shares, 1.0], [ends[0], *rows, ends[1]]
+        )
+        return float(above - true + true - below) / 2
 
     @abstractmethod
     def farthest(self, noise: Noise, level: float) -> float:
