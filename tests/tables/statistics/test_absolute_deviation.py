@@ -136,7 +136,9 @@ def test_with_much_to_lose_the_value_is_that_of_the_rows() -> None:
 @pytest.mark.parametrize("price", [{"epsilon": 9}, {"rho": 4}], ids=str)
 def test_by_groups_of_people(price: dict[str, Any]) -> None:
     rows = np.arange(4000)
-    table = pd.DataFrame({"p": rows // 2, "x": rows * 7 % 101, "g": np.where(rows < 2000, "a", "b")})
+    table = pd.DataFrame(
+        {"p": rows // 2, "x": rows * 7 % 101, "g": np.where(rows < 2000, "a", "b")}
+    )
     budget = tc.rho(30) if "rho" in price else tc.epsilon(30)
     with tc.Session(table, tc.unit("p", rows=2), budget, ledger=tc.in_memory) as session:
         asked = session.group_by("g", keys=["a", "b", "nobody"]).agg(m=tc.mad("x", 0, 300))

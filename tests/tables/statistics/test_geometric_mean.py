@@ -37,8 +37,9 @@ def vector(values: Any, one: int = 1) -> list[int]:
     step = float(PART.grid.step)
     positions = np.floor(np.asarray(values, dtype=float) / step + 0.5).astype(np.int64)
     at, count = np.unique(positions - PART.grid.first, return_counts=True)
-    return list(PART.vector(PART.chains(1, (), Noise("laplace", Fraction(1), 1))[0][0],
-                            [(at, count * one)]))
+    return list(
+        PART.vector(PART.chains(1, (), Noise("laplace", Fraction(1), 1))[0][0], [(at, count * one)])
+    )
 
 
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
@@ -85,7 +86,9 @@ def test_intervals_hold(kind: Any) -> None:
 @pytest.mark.parametrize("price", [{"epsilon": 9}, {"rho": 4}], ids=str)
 def test_by_groups_of_people(price: dict[str, Any]) -> None:
     rows = np.arange(3000)
-    table = pd.DataFrame({"p": rows // 2, "x": np.exp(rows % 7), "g": np.where(rows < 1500, "a", "b")})
+    table = pd.DataFrame(
+        {"p": rows // 2, "x": np.exp(rows % 7), "g": np.where(rows < 1500, "a", "b")}
+    )
     budget = tc.rho(30) if "rho" in price else tc.epsilon(30)
     with tc.Session(table, tc.unit("p", rows=2), budget, ledger=tc.in_memory) as session:
         asked = session.group_by("g", keys=["a", "b", "nobody"]).agg(

@@ -119,9 +119,7 @@ def test_one_row_moves_the_sums_between_given_cuts_by_one_row(row: float) -> Non
 def test_with_much_to_lose_the_value_is_that_of_the_rows() -> None:
     for name in ("even", "one value", "two far clusters", "a comb", "outliers"):
         for share in (TENTH, Fraction(1, 4)):
-            found = part(share).estimates(
-                [measured(part(share), SHAPES[name], AMPLE, 5)], AMPLE
-            )
+            found = part(share).estimates([measured(part(share), SHAPES[name], AMPLE, 5)], AMPLE)
             for kind, true in true_means(SHAPES[name], share).items():
                 assert np.abs(found[kind].value - true).max() < 0.02, (name, kind)
                 assert (found[kind].upper - found[kind].lower).max() < 0.2, (name, kind)

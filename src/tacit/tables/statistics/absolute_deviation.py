@@ -104,9 +104,7 @@ class CountNearDeviation(CountNearQuantiles):
     def choose(self, histograms: BinCounts, cells: int) -> list[list[int]]:
         targets = [(_HALF, side * self.reach * 2) for side in (-1, 1)]
         about = choose_together(histograms, cells, targets, self.rate(targets))
-        folded = [
-            _folded(*each, sum(pair)) for each, pair in zip(histograms, about, strict=True)
-        ]
+        folded = [_folded(*each, sum(pair)) for each, pair in zip(histograms, about, strict=True)]
         far = choose_together(BinCounts(folded), 2 * cells, targets, self.rate(targets))
         return [[*one, *other] for one, other in zip(about, far, strict=True)]
 
@@ -195,7 +193,9 @@ class AbsoluteDeviationPart(NearQuantilesPart):
         starts, stops = self.borders(chosen)
         before = np.pad(upto, ((0, 0), (1, 0)))[:, :-1]
         law = self.distribution(strategy, self.counting(noise))
-        sums = np.vstack((np.zeros((1, strategy.combinations)), np.cumsum(strategy.inverse, axis=0)))
+        sums = np.vstack(
+            (np.zeros((1, strategy.combinations)), np.cumsum(strategy.inverse, axis=0))
+        )
         half, each = sums[-1] / 2, 1 - (1 - level) / 2
         median = _tail(law, sums - half, each)
         inside = _tail(law, sums[None, 1:] - sums[:-1, None] - half, each)  # from i to k

@@ -294,9 +294,7 @@ class CountingPart(Part):
     def _difference(self) -> bool:
         return "interquartile_range" in self.kinds
 
-    def counts_upto(
-        self, strategy: Strategy, released: Any, noise: Noise
-    ) -> tuple[Array, Array]:
+    def counts_upto(self, strategy: Strategy, released: Any, noise: Noise) -> tuple[Array, Array]:
         """Return the cells released before the sums, and the rows up to each that is counted."""
         width = self.chosen_cells + strategy.combinations
         noisy = np.array(released, dtype=np.float64).reshape(-1, width)

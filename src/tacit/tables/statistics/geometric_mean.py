@@ -182,9 +182,7 @@ class GeometricMeanPart(Part):
         noisy = np.asarray(released[0], dtype=np.float64).reshape(-1, 2)
         law = noise.distribution(Fraction(noise.rows), Fraction(1, noise.one * self._total))
         logarithm = NoisyMoments(noisy, law, low, high, 1, False, level).mean()
-        value, lower, upper = map(
-            np.exp, (logarithm.value, logarithm.lower, logarithm.upper)
-        )
+        value, lower, upper = map(np.exp, (logarithm.value, logarithm.lower, logarithm.upper))
         return {GeometricMean.kind: Estimate(value, value * logarithm.standard_error, lower, upper)}
 
     def at_level(self, released: Sequence[Any], noise: Noise, level: float) -> dict[str, Estimate]:

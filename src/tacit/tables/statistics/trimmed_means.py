@@ -76,8 +76,6 @@ from tacit.tables.statistics.moments import NoisyMoments
 from tacit.tables.statistics.near_quantiles import (
     CountNearQuantiles,
     NearQuantilesPart,
-    edges_about,
-    groups_about,
 )
 from tacit.tables.statistics.part import LEVEL, Noise, Part
 from tacit.workload.strategies import Strategy
