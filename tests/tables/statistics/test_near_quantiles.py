@@ -289,7 +289,8 @@ def test_the_error_that_methods_are_compared_by_is_the_mean_distance_of_its_valu
     alone = QuantilePart("x", GRID, "median", HALF)
     exponential = error_of_choice(GRID, HALF, values, 1, alone.scale(spent))
     by_auto = statistic.error_on(GRID, False, spent, values)  # type: ignore[attr-defined]
-    assert by_auto == asked.error_on(spent, values) < exponential
+    # the value of the exponential mechanism is nearer here; its interval is what is longer
+    assert by_auto == asked.error_on(spent, values) > exponential
 
 
 # The choice of the mechanism, certificates, and versions before this one.

@@ -179,7 +179,7 @@ def test_by_groups_of_people_with_outliers(price: dict[str, Any]) -> None:
 
 def test_what_cannot_be_asked_and_what_the_lab_answers() -> None:
     for share in (0, "1/2", "0.7", -1):
-        with pytest.raises(UsageError, match="between 0 and 1/2|above 0 and below 1/2"):
+        with pytest.raises(UsageError, match=r"between 0 and 1/2|above 0 and below 1/2"):
             tc.trimmed_mean("x", share, 0, 1)
     with pytest.raises(UsageError, match="both bounds"):
         tc.winsorized_mean("x", "1/10", 0)

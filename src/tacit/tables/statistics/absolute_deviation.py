@@ -3,8 +3,8 @@
 # **Mechanism.**  Two cells about the median are chosen, as in
 # :mod:`tacit.tables.statistics.near_quantiles`; c is the middle between them.  Then two distances
 # r' <= r'' about the median of ``|x - c|`` are chosen by the same mechanism, of the rows folded at
-# c. The cells between ``c - r''`` and ``c - r'``, about the median, and between ``c + r'`` and ``c +
-# r''`` are divided into pieces, and the rows of each piece and of what is between are counted.
+# c. The cells from ``c - r''`` to ``c - r'``, about the median, and from ``c + r'`` to ``c + r''``
+# are divided into pieces, and the rows of each piece and of what is between are counted.
 #
 # **Map.**  Folding moves rows between cells, one for one: the counts of folded cells change by no
 # more than those of the cells.  So the second choice, for a given c, loses what the first does.
