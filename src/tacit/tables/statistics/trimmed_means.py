@@ -87,7 +87,7 @@ def places(upto: Array, q: float) -> NDArray[np.intp]:
     """Return the group of cells in which a quantile is, by noisy counts."""
     wanted = np.maximum(q * upto[:, -1:], 0.0)
     below: NDArray[np.intp] = (upto < wanted).sum(axis=1)
-    return np.minimum(below, upto.shape[1] - 1)
+    return np.asarray(np.minimum(below, upto.shape[1] - 1))
 
 
 def sorted_cuts(edges: NDArray[np.int64], at: NDArray[np.intp]) -> NDArray[np.int64]:
