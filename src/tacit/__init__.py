@@ -40,11 +40,13 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "distance_to_instability": ("tacit.statistics", "distance_to_instability"),
     "epsilon": ("tacit.accounting", "epsilon"),
     "epsilon_delta": ("tacit.accounting", "epsilon_delta"),
+    "geometric_mean": ("tacit.tables.statistics.geometric_mean", "geometric_mean"),
     "histogram": ("tacit.tables", "histogram"),
     "in_memory": ("tacit.accounting.open_ledger", "in_memory"),
     "interquartile_range": ("tacit.tables.statistics.quantiles", "interquartile_range"),
     "linear_regression": ("tacit.tables.statistics.covariance_and_regression", "linear_regression"),
     "local_sensitivity_at": ("tacit.statistics", "local_sensitivity_at"),
+    "mad": ("tacit.tables.statistics.absolute_deviation", "mad"),
     "max": ("tacit.tables", "max"),
     "mean": ("tacit.tables", "mean"),
     "median": ("tacit.tables", "median"),
@@ -69,6 +71,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "sum": ("tacit.tables", "sum"),
     "synthetic_table": ("tacit.tables.joint_plans.synthetic", "synthetic_table"),
     "top_k": ("tacit.tables.statistics.top_k", "top_k"),
+    "trimmed_mean": ("tacit.tables.statistics.trimmed_means", "trimmed_mean"),
     "unit": ("tacit.tables", "unit"),
     "value_range": ("tacit.tables.statistics.value_range", "value_range"),
     "var": ("tacit.tables", "var"),
@@ -76,6 +79,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "weighted_mean": ("tacit.tables.statistics.weights_and_ratios", "weighted_mean"),
     "weighted_sum": ("tacit.tables.statistics.weights_and_ratios", "weighted_sum"),
     "when": ("tacit.tables", "when"),
+    "winsorized_mean": ("tacit.tables.statistics.trimmed_means", "winsorized_mean"),
 }
 
 # Names that scripts written before tc.framework find here, still; they are in no list.

@@ -57,12 +57,16 @@ from tacit.tables.joint.statistics import cdf as cdf
 from tacit.tables.joint.statistics import prefix_sums as prefix_sums
 from tacit.tables.joint.statistics import ranges as ranges
 from tacit.tables.joint_plans.synthetic import synthetic_table as synthetic_table
+from tacit.tables.statistics.absolute_deviation import mad as mad
 from tacit.tables.statistics.counts import count_distinct as count_distinct
 from tacit.tables.statistics.covariance_and_regression import correlation as correlation
 from tacit.tables.statistics.covariance_and_regression import covariance as covariance
 from tacit.tables.statistics.covariance_and_regression import linear_regression as linear_regression
+from tacit.tables.statistics.geometric_mean import geometric_mean as geometric_mean
 from tacit.tables.statistics.quantiles import interquartile_range as interquartile_range
 from tacit.tables.statistics.top_k import top_k as top_k
+from tacit.tables.statistics.trimmed_means import trimmed_mean as trimmed_mean
+from tacit.tables.statistics.trimmed_means import winsorized_mean as winsorized_mean
 from tacit.tables.statistics.value_range import value_range as value_range
 from tacit.tables.statistics.weights_and_ratios import ratio as ratio
 from tacit.tables.statistics.weights_and_ratios import weighted_count as weighted_count
@@ -95,6 +99,7 @@ __all__ = [
     "epsilon_delta",
     "errors",
     "framework",
+    "geometric_mean",
     "histogram",
     "in_memory",
     "interquartile_range",
@@ -102,6 +107,7 @@ __all__ = [
     "linear_regression",
     "local",
     "local_sensitivity_at",
+    "mad",
     "max",
     "mean",
     "median",
@@ -130,6 +136,7 @@ __all__ = [
     "synthetic_table",
     "tables",
     "top_k",
+    "trimmed_mean",
     "unit",
     "value_range",
     "var",
@@ -137,6 +144,7 @@ __all__ = [
     "weighted_mean",
     "weighted_sum",
     "when",
+    "winsorized_mean",
     "workload",
 ]
 

@@ -192,6 +192,8 @@ HELD_BESIDE = {
     "choose_percentiles",
     "sum_cells",
     "count_near_quantiles",
+    "count_near_deviation",
+    "average_between_quantiles",
 }
 """Held by the same verification in
 tests/mechanisms/test_propose_test_release.py and test_smooth_noise.py, where

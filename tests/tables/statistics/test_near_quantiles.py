@@ -29,6 +29,7 @@ from tacit.tables.statistics.near_quantiles import (
 )
 from tacit.tables.statistics.part import Noise
 from tacit.tables.statistics.percentiles import PercentilesPart
+from tacit.tables.statistics.quantile_choice import error_of_choice
 from tacit.tables.statistics.quantiles import InterquartileRangePart, QuantilePart
 
 from .released import enough
@@ -276,6 +277,20 @@ def test_with_much_to_lose_the_value_is_that_of_the_rows() -> None:
         true = np.quantile(values, [0.25, 0.5, 0.75])
         assert np.abs(found.value - true).max() < 0.2
         assert np.abs(found.upper - found.lower).max() < 1.5
+
+
+def test_the_error_that_methods_are_compared_by_is_the_mean_distance_of_its_values() -> None:
+    asked, spent = part(HALF, kind="median"), NOISES["laplace"]
+    values = np.sort(even(2000))
+    found = released(asked, values, spent, 300).value
+    seen = np.abs(found - np.median(values)).mean()
+    assert 0.6 * seen < asked.error_on(spent, values) < 1.6 * seen
+    statistic = tc.median("x", 0, 40)
+    alone = QuantilePart("x", GRID, "median", HALF)
+    exponential = error_of_choice(GRID, HALF, values, 1, alone.scale(spent))
+    by_auto = statistic.error_on(GRID, False, spent, values)  # type: ignore[attr-defined]
+    # the value of the exponential mechanism is nearer here; its interval is what is longer
+    assert by_auto == asked.error_on(spent, values) > exponential
 
 
 # The choice of the mechanism, certificates, and versions before this one.

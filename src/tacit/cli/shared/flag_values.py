@@ -129,8 +129,8 @@ def _malformed(of: type[TableStatistic], text: str) -> UsageError:
     flag = flag_of(of)
     return UsageError(
         f"{flag} {text} is incomplete: write {flag} {form(of.fields)}, such as {flag} "
-        f"{example(of.fields)}. Bounds and edges are public: do not read them off the private "
-        "data"
+        f"{example(of.fields, of.lowest)}. Bounds and edges are public: do not read them off the "
+        "private data"
     )
 
 

@@ -344,6 +344,7 @@ class RemoteOptions:
 _FIELDS: dict[str, tuple[str, str, str]] = {
     "column": ("column", "COL", "age"),
     "q": ("q", "Q", "90"),
+    "share": ("share", "SHARE", "1/10"),
     "percentages": ("q,q,...", "Q,Q,...", "25,50,75"),
     "lower": ("lower", "LOW", "0"),
     "upper": ("upper", "HIGH", "100"),
@@ -372,13 +373,14 @@ def form(fields: tuple[str, ...]) -> str:
     return _joined(fields, 0)
 
 
-def example(fields: tuple[str, ...]) -> str:
+def example(fields: tuple[str, ...], lowest: str = "0") -> str:
     """Return an example of the fields after a flag.
 
     >>> example(("column", "q", "lower", "upper"))
     'age:90:0:100'
     """
-    return _joined(fields, 2)
+    shown = _joined(fields, 2)
+    return shown.replace(":0:", f":{lowest}:") if "lower" in fields else shown
 
 
 def flag_of(of: type[TableStatistic]) -> str:

@@ -156,6 +156,7 @@ class TableStatistic(Aggregate):
     # over a table of its numbers, where it is several: of their names, and of them
     each: ClassVar[tuple[str, str]] = "bin", "rows"
     alone: ClassVar[bool] = True  # whether it can be asked alone; else only in plans
+    lowest: ClassVar[str] = "0"  # the lower bound of its examples
     counts: ClassVar[bool] = False  # whether it counts rows, in all or between its edges
     bin_reading: ClassVar[str] = "cells"  # how it reads the bins between its edges
     bits: ClassVar[int] = SUM_BITS  # the most bits of the grid of the global method

@@ -193,6 +193,7 @@ def noisy_sums(strategy: Strategy, scale: Fraction, pure: bool, tables: Any) -> 
 # hold together.
 
 
+_MEAN_SIZE = math.erf(1 / math.sqrt(math.pi))  # the level of a normal mean size
 MAX_CELLS = 128  # beyond that many possible values a strategy takes long to find
 
 
@@ -250,6 +251,8 @@ class CountingPart(Part):
         """How many cells are released of a group before the sums: some for each quantile."""
         return 0
 
+    more_numbers: ClassVar[int] = 0  # how many are released of a group after the sums
+
     @abstractmethod
     def last(self, strategy: Strategy, noise: Noise) -> Step:
         """Return the step that releases the sums."""
@@ -261,7 +264,7 @@ class CountingPart(Part):
     def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
         """Return the chain: the counts of cells, and noisy sums of them."""
         strategy = self.strategy(noise.norm)
-        width = self.chosen_cells + strategy.combinations
+        width = self.chosen_cells + strategy.combinations + self.more_numbers
         counted = CountedCells(
             column=self.column,
             lower=str(self.grid.value(0)),
@@ -291,17 +294,21 @@ class CountingPart(Part):
     def _difference(self) -> bool:
         return "interquartile_range" in self.kinds
 
+    def counts_upto(self, strategy: Strategy, released: Any, noise: Noise) -> tuple[Array, Array]:
+        """Return the cells released before the sums, and the rows up to each that is counted."""
+        width = self.chosen_cells + strategy.combinations
+        noisy = np.array(released, dtype=np.float64).reshape(-1, width)
+        chosen, noisy = noisy[:, : self.chosen_cells], noisy[:, self.chosen_cells :]
+        no_groups = np.zeros((strategy.cells, 0))
+        counts = strategy.estimated(noisy.T / noise.one) if len(noisy) else no_groups
+        return chosen, np.cumsum(counts, axis=0).T
+
     def estimates(
         self, released: Sequence[Any], noise: Noise, level: float = LEVEL
     ) -> dict[str, Estimate]:
         """Return the quantiles, or the difference of two; without standard errors."""
         strategy = self.strategy(noise.norm)
-        width = self.chosen_cells + strategy.combinations
-        noisy = np.array(released[0], dtype=np.float64).reshape(-1, width)
-        chosen, noisy = noisy[:, : self.chosen_cells], noisy[:, self.chosen_cells :]
-        no_groups = np.zeros((strategy.cells, 0))
-        counts = strategy.estimated(noisy.T / noise.one) if len(noisy) else no_groups
-        upto = np.cumsum(counts, axis=0).T
+        chosen, upto = self.counts_upto(strategy, released[0], noise)
         before = np.pad(upto, ((0, 0), (1, 0)))[:, :-1]
         starts, stops = self.borders(chosen)
         distribution = self.distribution(strategy, self.counting(noise))
@@ -346,6 +353,19 @@ class CountingPart(Part):
     def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float:
         """Return how far off in rank each quantile is at most, at a level, in *rows*."""
         return self.farthest(noise, level) + self.beside(noise)
+
+    def error_on(self, noise: Noise, rows: Array) -> float:
+        """Return the mean error of the first quantile of such ascending rows, without data."""
+        # The noise of a count is nearly normal, and so its mean size is the half-width at this
+        # level; the quantile is off by as many rows on either side.
+        off = self.farthest(noise, _MEAN_SIZE) / len(rows)
+        shares = (np.arange(len(rows)) + 0.5) / len(rows)
+        ends = [float(self.grid.value(cell)) for cell in (0, self.grid.cells)]
+        q = float(self.shares[0])
+        below, true, above = np.interp(
+            [q - off, q, q + off], [0.0, *shares, 1.0], [ends[0], *rows, ends[1]]
+        )
+        return float(above - true + true - below) / 2
 
     @abstractmethod
     def farthest(self, noise: Noise, level: float) -> float:

@@ -54,10 +54,10 @@ from tacit.workload.structured import BlockStrategy
 _MOST = 14  # quantiles; beyond that there are more lists than doubles hold
 
 
-def _edges(chosen: NDArray[np.int64], pieces: int, cells: int) -> NDArray[np.int64]:
+def edges_about(chosen: NDArray[np.int64], pieces: int, cells: int) -> NDArray[np.int64]:
     """Return where groups of cells begin, and the end of the last: shape (rows, groups + 1).
 
-    >>> _edges(np.array([[1, 2, 7, 8]]), 2, 9).tolist()
+    >>> edges_about(np.array([[1, 2, 7, 8]]), 2, 9).tolist()
     [[0, 1, 2, 3, 5, 7, 8, 9, 10]]
     """
     pairs = chosen[:, 1:-1].reshape(len(chosen), -1, 2)
@@ -69,7 +69,7 @@ def _edges(chosen: NDArray[np.int64], pieces: int, cells: int) -> NDArray[np.int
     return np.pad(np.sort(inner, axis=1), ((0, 0), (1, 1)), constant_values=ends)
 
 
-def _groups(quantiles: int, pieces: int) -> int:
+def groups_about(quantiles: int, pieces: int) -> int:
     """Return how many groups of cells there are."""
     return quantiles * (pieces + 3) + 3
 
@@ -116,37 +116,67 @@ class CountNearQuantiles(Step):
         """The strategy, with the sensitivity of the norm of the noise."""
         return strategy_of({"sums": self.sums, "measure": self.measure})
 
+    @property
+    def _groups(self) -> int:
+        """How many groups of cells are counted."""
+        return groups_about(len(self.qs), self.pieces)
+
+    def choose(self, histograms: BinCounts, cells: int) -> list[list[int]]:
+        """Draw the cells of each group of rows."""
+        shares = self._shares
+        about = [(q, side * self.reach) for q in shares for side in (-1, 1)]
+        ends = [(shares[0], -self.far), *about, (shares[-1], self.far)]
+        targets = [(q, rows * q.denominator) for q, rows in ends]
+        return choose_together(histograms, cells, targets, self.rate(targets))
+
+    def rate(self, targets: Sequence[tuple[Fraction, int]]) -> Fraction:
+        """Return the rate of a choice of cells for such quantiles."""
+        return 1 / (Fraction(self.choice) * math.lcm(*(q.denominator for q, _ in targets)))
+
+    def edges(self, chosen: NDArray[np.int64], cells: int) -> NDArray[np.int64]:
+        """Return where the groups of cells begin, and the end of the last."""
+        return edges_about(chosen, self.pieces, cells)
+
+    def more(
+        self, histograms: BinCounts, edges: NDArray[np.int64], sums: list[list[int]]
+    ) -> list[list[int]]:
+        """Return what else is released of each group of rows, after the sums."""
+        return [[] for _ in sums]
+
+    @property
+    def losses(self) -> list[Fraction]:
+        """The loss of each mechanism for a change of one: the square root of 2 rho in zCDP."""
+        pure = self.measure == PureDP.__name__
+        moved = _weight(self._shares) / Fraction(self.choice)
+        return [2 * moved if pure else moved, self.strategy.sensitivity / Fraction(self.scale)]
+
     def build(self, space: Space) -> Measurement:
         """Return the choice and the noisy sums on the counts of cells."""
         if not isinstance(space.domain, CellTables):
             raise MismatchError(f"{self.name} works on the counts of cells, not on {space}")
-        cells, strategy, shares = space.domain.cells, self.strategy, self._shares
-        groups = _groups(len(shares), self.pieces)
+        cells, strategy, groups = space.domain.cells, self.strategy, self._groups
         if strategy.cells != groups:
             raise UsageError(f"the sums are of {strategy.cells} counts, and there are {groups}")
-        choice, scale = Fraction(self.choice), Fraction(self.scale)
         pure = self.measure == PureDP.__name__
         measure: Measure = PureDP() if pure else ZeroConcentratedDP()
-        moved, summed = _weight(shares) / choice, strategy.sensitivity / scale
-        rate = 1 / (choice * math.lcm(*(q.denominator for q in shares)))
-        about = [(q, side * self.reach) for q in shares for side in (-1, 1)]
-        ends = [(shares[0], -self.far), *about, (shares[-1], self.far)]
-        targets = [(q, rows * q.denominator) for q, rows in ends]
+        losses, scale = self.losses, Fraction(self.scale)
 
         def count(histograms: Any) -> list[int]:
             if not len(histograms):  # where no key was released
                 return []
-            chosen = choose_together(BinCounts(histograms), cells, targets, rate)
-            edges = _edges(np.array(chosen, dtype=np.int64), self.pieces, cells)
+            counted = BinCounts(histograms)
+            chosen = self.choose(counted, cells)
+            edges = self.edges(np.array(chosen, dtype=np.int64), cells)
             tables = np.zeros((groups, len(histograms)), dtype=object)
             for i, (at, count) in enumerate(histograms):
                 upto = np.concatenate(([0], np.asarray(count, dtype=object).cumsum()))
                 tables[:, i] = np.diff(upto[np.searchsorted(np.asarray(at), edges[i])])
             sums = noisy_sums(strategy, scale, pure, tables)
-            return [number for pair in zip(chosen, sums, strict=True) for number in chain(*pair)]
+            more = self.more(counted, edges, sums)
+            return [n for parts in zip(chosen, sums, more, strict=True) for n in chain(*parts)]
 
         def loss(d: Fraction) -> Fraction:
-            return d * (2 * moved + summed) if pure else d**2 * (moved**2 + summed**2) / 2
+            return d * sum(losses) if pure else d**2 * sum(one**2 for one in losses) / 2
 
         return Measurement(space, measure, count, loss, step=self)
 
@@ -203,15 +233,24 @@ def _strategies(counts: int, norm: str) -> tuple[Strategy, ...]:
 class NearQuantilesPart(CountingPart):
     """Quantiles of a column from noisy counts of the rows near them; see the module."""
 
+    choice_share: ClassVar[Fraction] = _CHOICE
+    count_share: ClassVar[Fraction] = 1 - _CHOICE
+    pieces: ClassVar[int] = _PIECES
+
     @property
     def chosen_cells(self) -> int:
         """How many cells are released of a group of rows before the sums."""
         return 2 * len(self.shares) + 2
 
     @property
+    def chosen_together(self) -> int:
+        """How many cells one choice is of."""
+        return self.chosen_cells
+
+    @property
     def _counts(self) -> int:
         """How many groups of cells there are."""
-        return _groups(len(self.shares), _PIECES)
+        return groups_about(len(self.shares), self.pieces)
 
     def strategy(self, norm: str) -> Strategy:
         """Return what is added up for noise of a norm: what has the shorter intervals."""
@@ -222,7 +261,7 @@ class NearQuantilesPart(CountingPart):
 
     def counting(self, noise: Noise) -> Noise:
         """Return what the noise of the sums may use."""
-        return noise.split(1 - _CHOICE)
+        return noise.split(self.count_share)
 
     def _widest(self, strategy: Strategy, noise: Noise, level: float) -> float:
         """Return the largest t at the groups of cells, in *rows*."""
@@ -235,38 +274,46 @@ class NearQuantilesPart(CountingPart):
         """Return the largest t at the groups of cells, in *rows*."""
         return self._widest(self.strategy(noise.norm), self.counting(noise), level)
 
-    def _scale(self, noise: Noise) -> Fraction:
+    def choice_scale(self, noise: Noise) -> Fraction:
         """Return the scale of the choice, in the unit of the counts."""
-        return _weight(self.shares) * noise.split(_CHOICE).choice_scale(noise.one)
+        return _weight(self.shares) * noise.split(self.choice_share).choice_scale(noise.one)
 
-    def _reach(self, noise: Noise) -> float:
+    def reach(self, noise: Noise) -> float:
         """Return how many rows the cells are to be from the quantiles."""
-        more = (self.chosen_cells + 2) * float(self._scale(noise)) / noise.one
+        more = (self.chosen_together + 2) * float(self.choice_scale(noise)) / noise.one
         return 2 * self.farthest(noise, LEVEL) + 1 + more
 
     def beside(self, noise: Noise) -> float:
         """Return the rows of a group of cells that an end is in, and one, in *rows*."""
-        return 1 + 2 * self._reach(noise) / _PIECES
+        return 1 + 2 * self.reach(noise) / self.pieces
 
     def last(self, strategy: Strategy, noise: Noise) -> Step:
         """Return the choice and the noisy sums."""
-        reach = math.ceil(self._reach(noise) * noise.one)
-        return CountNearQuantiles(
-            tuple(map(str, self.shares)),
-            reach=reach,
-            far=_FAR * reach,
-            choice=self._scale(noise),
-            pieces=_PIECES,
-            sums=strategy.form,
-            scale=self.counting(noise).scale(noise.rows * noise.one * strategy.sensitivity),
-            measure="PureDP" if noise.kind == "laplace" else "ZeroConcentratedDP",
-        )
+        return CountNearQuantiles(**self.near(strategy, noise))
+
+    def near(self, strategy: Strategy, noise: Noise) -> dict[str, Any]:
+        """Return the fields of the step of the choice and the noisy sums."""
+        reach = math.ceil(self.reach(noise) * noise.one)
+        return {
+            "qs": tuple(map(str, self.shares)),
+            "reach": reach,
+            "far": _FAR * reach,
+            "choice": self.choice_scale(noise),
+            "pieces": self.pieces,
+            "sums": strategy.form,
+            "scale": self.counting(noise).scale(noise.rows * noise.one * strategy.sensitivity),
+            "measure": "PureDP" if noise.kind == "laplace" else "ZeroConcentratedDP",
+        }
 
     def borders(self, chosen: Array) -> tuple[Array, Array]:
         """Return the first and the last cell of each group of cells."""
         within = np.clip(np.nan_to_num(chosen), 0, self.grid.cells).astype(np.int64)
-        edges = _edges(within, _PIECES, self.grid.cells).astype(np.float64)
+        edges = self.edges(within).astype(np.float64)
         return edges[:, :-1], edges[:, 1:] - 1
+
+    def edges(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where the groups of cells begin, and the end of the last."""
+        return edges_about(chosen, self.pieces, self.grid.cells)
 
     def limits(self, chosen: Array, index: int) -> tuple[Array, Array]:
         """Return the two cells about a quantile."""

@@ -29,7 +29,7 @@ from tacit.tables.statistics.base import (
     register_statistic,
     with_method,
 )
-from tacit.tables.statistics.counted_quantiles import chosen
+from tacit.tables.statistics.counted_quantiles import CountingPart, chosen
 from tacit.tables.statistics.method import MethodName, Options
 from tacit.tables.statistics.near_quantiles import other_parts
 from tacit.tables.statistics.part import LEVEL, Noise, Part
@@ -376,8 +376,12 @@ class QuantileOfColumn(TableStatistic):
         return "median" if percent == 50 else f"percentile({percent})"
 
     def error_on(self, grid: Grid, counted: bool, noise: Noise, made: Array) -> float:
-        part = QuantilePart(self.require_column(), grid, self.kind, self._resolved)
-        return error_of_choice(grid, self._resolved, made, noise.one, part.scale(noise))
+        column, q = self.require_column(), self._resolved
+        first = QuantilePart(column, grid, self.kind, q)
+        answering = chosen([first, *other_parts(column, grid, [q], noise, *_KINDS[:2])], noise)
+        if isinstance(answering, CountingPart):
+            return answering.error_on(noise, made)
+        return error_of_choice(grid, q, made, noise.one, first.scale(noise))
 
 
 @register_statistic
