@@ -244,7 +244,7 @@ def _open_csv(
 ) -> Source:
     """Open files as text, so that a declared column can be compared with its kind."""
     from tacit.tables.engines.duckdb.source import CsvFile, open_csv
-    from tacit.tables.engines.files import data_files
+    from tacit.tables.engines.files import data_files, typed
 
     def notice(file: CsvFile) -> Any:
         def note(line: int, kind: str) -> None:
@@ -255,7 +255,9 @@ def _open_csv(
         return note
 
     try:
-        relation, schema = open_csv(data_files(path), csv_format(**csv), engine, notice)
+        relation, schema = open_csv(
+            data_files(path), csv_format(**csv), engine, notice, folder=typed(path)
+        )
     except BaseException:
         engine.close()
         raise

@@ -446,3 +446,25 @@ def test_every_line_that_is_wrong_is_told_with_its_number():
     blocks = file_lines(io.BytesIO(b'1,2\n1\n\n1,2,3\n"\n4,5\n'), "utf-8", 3)
     b"".join(cleaned(blocks, LINES_PLAIN, 2, lambda line, wrong: found.append((line, wrong))))
     assert found == [(1, "short"), (3, "long"), (4, "spoiled")]
+
+
+def test_folders_of_files_are_columns_as_those_of_parquet_files_are(tmp_path: Path) -> None:
+    parts = {"2024": "a,1", "20%2F5": "b,2", "__HIVE_DEFAULT_PARTITION__": "c,3", "": "d,4"}
+    for year, row in parts.items():
+        folder = tmp_path / "v" / f"year={year}" / "site=north"
+        folder.mkdir(parents=True)
+        (folder / "a.csv").write_text(f"p,x\n{row}\n")
+    years = {"a": "2024", "b": "20/5", "c": None, "d": None}
+    for source in (tmp_path / "v", tmp_path / "v" / "*" / "*" / "*.csv"):
+        with open_source(source) as opened:
+            assert set(opened.columns) == {"p", "x", "year", "site"}
+            rows = f"from {opened.relation} as t"
+            assert dict(opened.engine.rows(f"select p, year {rows}")) == years
+            assert opened.engine.rows(f"select distinct site {rows}") == [("north",)]
+    with open_source(tmp_path / "v", types={"year": "integer"}) as opened:
+        rows = f"select p, year from {opened.relation} as t"
+        assert dict(opened.engine.rows(rows)) == {"a": 2024, "b": None, "c": None, "d": None}
+    assert "year" in tc.check(tmp_path / "v").columns
+    (tmp_path / "v" / "year=2024" / "site=north" / "a.csv").write_text("p,x,Year\na,1,7\n")
+    with open_source(tmp_path / "v") as opened:  # what is in the file counts
+        assert set(opened.columns) == {"p", "x", "Year", "site"}

@@ -471,6 +471,20 @@ def is_hidden(name: str) -> bool:
     )
 
 
+def folder_columns(path: str, files: Sequence[str]) -> tuple[str, ...]:
+    """Return the names in the parts of a folder, where all files have the same ones."""
+    location = Path(path)
+    fixed = location.parts
+    if not location.is_dir():
+        magic = [i for i, part in enumerate(fixed) if any(sign in part for sign in "*?[")]
+        fixed = fixed[: magic[0]] if magic else fixed[:-1]
+    names = {
+        tuple(p.partition("=")[0] for p in Path(f).parts[len(fixed) : -1] if "=" in p)
+        for f in files
+    }
+    return names.pop() if len(names) == 1 else ()
+
+
 def data_files(path: str | os.PathLike[str]) -> list[str]:
     """Return the data files that a path, a folder, a pattern or a list of them names."""
     # sorted; all of one kind

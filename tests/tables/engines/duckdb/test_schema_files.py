@@ -20,6 +20,7 @@ import pytest
 import tacit as tc
 from support.tables.column_questions import answers, count
 from tacit.errors import DataSourceError, UsageError
+from tacit.tables.engines.duckdb import schema_files
 from tacit.tables.open_source import open_source
 
 DAY = datetime.date
@@ -92,6 +93,33 @@ def test_integers_are_those_of_the_same_rows_in_a_table(name, tmp_path):
     with open_source(tmp_path / name) as source, open_source(table) as true:
         assert source.columns == {"p": "integer", **KINDS}
         assert answers(source, kinds) == answers(true, kinds)
+
+
+@pytest.mark.parametrize("name", ["v.feather", "v.arrows", "v.orc"])
+def test_a_small_file_is_read_where_it_is_as_a_large_one_is_from_a_copy(
+    name, tmp_path, monkeypatch
+):
+    """Rows are copied only where they take much of the memory; a filter finds the same of both."""
+    table = pa.Table.from_pylist(random_rows(random.Random(name), 60), SCHEMA)
+    WRITERS[name](tmp_path / name, table)
+    conditions = ["true", "number > 1", "number <= 5", "not number > 1", "word > 'a'", "whole <> 1"]
+    found, copied = [], []
+    for share in (schema_files._SHARE, 10**12):
+        monkeypatch.setattr(schema_files, "_SHARE", share)
+        with open_source(tmp_path / name) as source:
+            rows = f"from {source.relation} as t where"
+            found.append(
+                [
+                    sorted(
+                        source.engine.rows(f"select p, whole, number, word {rows} {c}"), key=repr
+                    )
+                    for c in conditions
+                ]
+            )
+            sizes = source.engine.rows("select estimated_size from duckdb_tables() where temporary")
+            copied.append(max(size for (size,) in sizes))
+    assert repr(found[0]) == repr(found[1])
+    assert copied == [0, 60]
 
 
 @pytest.mark.full

@@ -359,11 +359,16 @@ def import_batches(
         stream = engine.register(Stream(rows))
         engine.rows(f"insert into {table} select {', '.join(cells)} from {stream}")
         if failed:
-            raise DataSourceError(
-                f"{Path(failed[0]).name} could not be read to its end: it was moved or changed "
-                "since it was opened, is damaged or cut short, or its disk fails; what was charged "
-                "is not lost: the same question, asked again, is completed at no further cost"
-            )
+            raise unread_to_its_end(failed[0])
+
+
+def unread_to_its_end(path: str) -> DataSourceError:
+    """Return the error of a file whose rows could not be read."""
+    return DataSourceError(
+        f"{Path(path).name} could not be read to its end: it was moved or changed since it was "
+        "opened, is damaged or cut short, or its disk fails; what was charged is not lost: the "
+        "same question, asked again, is completed at no further cost"
+    )
 
 
 def _start(rows: Callable[[], Any], started: list[Any]) -> Any:

@@ -23,7 +23,7 @@ from tacit.tables.engines.duckdb.engine import (
     types_of,
 )
 from tacit.tables.engines.duckdb.parquet_columns import extract_columns
-from tacit.tables.engines.files import misnamed
+from tacit.tables.engines.files import folder_columns, misnamed
 
 # Files at an address, which DuckDB reads by extensions of its own that the user has installed.
 
@@ -408,7 +408,7 @@ def open_parquet(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[s
     if is_remote(path):
         return _open_remote(path, files, engine)
     _check_footers(files, engine)
-    parts = _folder_columns(path, files)
+    parts = folder_columns(path, files)
     option = f"hive_partitioning = {str(bool(parts)).lower()}, hive_types_autocast = false"
     hidden = {name.casefold() for name in parts}
     reads: list[str] = []
@@ -649,20 +649,6 @@ def _parquet_footer(path: str) -> int:
         return 0
     length = int.from_bytes(last[:4], "little")
     return length if last[4:] in (b"PAR1", b"PARE") and length < size else 0
-
-
-def _folder_columns(path: str, files: Sequence[str]) -> tuple[str, ...]:
-    """Return the names in the parts of a folder, where all files have the same ones."""
-    location = Path(path)
-    fixed = location.parts
-    if not location.is_dir():
-        magic = [i for i, part in enumerate(fixed) if any(sign in part for sign in "*?[")]
-        fixed = fixed[: magic[0]] if magic else fixed[:-1]
-    names = {
-        tuple(p.partition("=")[0] for p in Path(f).parts[len(fixed) : -1] if "=" in p)
-        for f in files
-    }
-    return names.pop() if len(names) == 1 else ()
 
 
 def _alike(

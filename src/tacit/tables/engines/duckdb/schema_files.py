@@ -15,11 +15,17 @@ from tacit.errors import DataSourceError, need
 from tacit.expressions.dialect import is_unicode
 from tacit.expressions.schema import Column, Schema
 from tacit.tables.engines.duckdb.engine import DuckEngine
-from tacit.tables.engines.duckdb.frames import as_shown, import_batches, shown_schema
+from tacit.tables.engines.duckdb.frames import (
+    as_shown,
+    import_batches,
+    shown_schema,
+    unread_to_its_end,
+)
 from tacit.tables.engines.files import without_details
 
 # Opening reads the schema in a file and no row.  Rows are read once, at the first query, batch by
-# batch, into a table of the engine.
+# batch.  The engine reads those of small files where they are, as those of a table of Arrow; those
+# of larger ones go into a table of its own, which it may spill.
 #
 # *Total:* a cell becomes a value by its own bytes.  Text that is no UTF-8 is missing.  Of Avro the
 # stored numbers are read, and what they mean is applied here, since its reader ends the whole read
@@ -28,6 +34,7 @@ from tacit.tables.engines.files import without_details
 
 
 _ROWS = 16_384  # of a batch
+_SHARE = 8  # what is read where it is takes at most this part of the memory of the engine
 _ORC_TIME = (
     "holds times of ORC, of which pyarrow ends every question for a far one: write days, or a "
     "Parquet file"
@@ -68,12 +75,15 @@ def open_schema_files(files: Sequence[str], kind: str, engine: DuckEngine) -> tu
     used = [names[c.name] for c in columns if names[c.name] not in problems]
     types = {c.name: types[c.name] for c in columns if names[c.name] not in problems}
     table = engine.empty_table(types)
+    relation = engine.view(f"select * from {table}")
     kept = pa.schema([shown.field(name) for name in types])
-    fill = partial(_import, list(files), kind, schemas[0], used, kept, table, proxy(engine))
+    fill = partial(
+        _import, list(files), kind, schemas[0], used, kept, table, relation, proxy(engine)
+    )
     engine.before_reading(fill)
     others = [c.name for c in columns if names[c.name] in problems]
     blanks = "".join(f", null as {engine.dialect.identifier(name)}" for name in others)
-    return f"(select *{blanks} from {table})", Schema(columns)
+    return f"(select *{blanks} from {relation})", Schema(columns)
 
 
 def _plain(kind: Any) -> Any:
@@ -97,6 +107,7 @@ def _import(
     used: list[str],
     shown: Any,
     table: str,
+    relation: str,
     engine: DuckEngine,
 ) -> None:
     import pyarrow as pa
@@ -117,7 +128,19 @@ def _import(
             except Exception:
                 failed.append(path)
 
-    import_batches(table, shown, batches, engine)
+    failed: list[str] = []
+    held, left = [], engine.memory // _SHARE
+    for batch in batches(failed):
+        held.append(batch)
+        left -= batch.nbytes
+        if left < 0:  # read again from the start, so that the engine may spill
+            held.clear()
+            import_batches(table, shown, batches, engine)
+            return
+    if failed:
+        raise unread_to_its_end(failed[0])
+    rows = engine.register(pa.Table.from_batches(held, shown))
+    engine.view(f"select * from {rows}", relation)
 
 
 # ---- Arrow and ORC

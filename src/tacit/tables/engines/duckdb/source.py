@@ -18,11 +18,12 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
+from urllib.parse import unquote
 from weakref import proxy
 
 from tacit.calls import calls_inside
 from tacit.errors import DataSourceError, DataSourceWarning, UsageError, did_you_mean, need
-from tacit.expressions.dialect import Dialect, is_date, read_cell
+from tacit.expressions.dialect import Dialect, is_date, is_unicode, read_cell
 from tacit.expressions.schema import Schema
 from tacit.tables.engines.base import (
     EngineMemoryError,
@@ -92,6 +93,7 @@ from tacit.tables.engines.files import (
     check_nothing,
     data_files,
     database_file,
+    folder_columns,
     lake_of,
     misnamed,
     pack_of,
@@ -114,11 +116,12 @@ _serial = itertools.count()
 
 
 class CsvFile(NamedTuple):
-    """A file with its format and the names of its columns."""
+    """A file with its format and the names of its columns, and those that its folders name."""
 
     path: str
     form: CsvFormat
     names: tuple[str, ...]
+    parts: tuple[tuple[str, str | None], ...] = ()
 
 
 def open_csv(
@@ -126,11 +129,18 @@ def open_csv(
     form: CsvFormat,
     engine: DuckEngine,
     notice: Callable[[CsvFile], Notice] | None = None,
+    *,
+    folder: str,
 ) -> tuple[str, Schema]:
     """Return the relation that the files will be, and its columns; no row is read."""
+    # folder: the path that was named; folders such as year=2024 in it are columns.
     # With a ``notice``, which gets the faults of the lines, all columns stay text.
-    opened = csv_files(files, form)
-    names = list(dict.fromkeys(name for file in opened for name in file.names))
+    opened = _with_parts(csv_files(files, form), folder)
+    names = list(
+        dict.fromkeys(
+            n for file in opened for n in [*file.names, *(part for part, _ in file.parts)]
+        )
+    )
     # What is read as names may be records, if the files have no line of names.
     schema = text_columns(names, form, engine)
     if notice is not None:
@@ -157,6 +167,24 @@ def csv_files(files: Sequence[str], form: CsvFormat) -> list[CsvFile]:
         for file in {f.names: f for f in opened}.values():
             _warn_of_names(file)
     return opened
+
+
+def _with_parts(files: list[CsvFile], folder: str) -> list[CsvFile]:
+    """Return the files with the columns that their folders name, and no file does."""
+    own = {name.casefold() for file in files for name in file.names}
+    named = dict.fromkeys(folder_columns(folder, [file.path for file in files]))
+    parts = [name for name in named if name and name.casefold() not in own]
+    return [
+        file._replace(parts=tuple((name, _part_value(file.path, name)) for name in parts))
+        for file in files
+    ]
+
+
+def _part_value(path: str, name: str) -> str | None:
+    """Return the value of a column in the names of the folders of a file."""
+    value = next(p[len(name) + 1 :] for p in Path(path).parts[::-1] if p.startswith(f"{name}="))
+    text = unquote(value, errors="surrogateescape")
+    return text if is_unicode(text) and text != "__HIVE_DEFAULT_PARTITION__" else None
 
 
 def _unsaid(path: str) -> bool:
@@ -288,7 +316,7 @@ def import_csv(
 ) -> None:
     """Fill the table with the rows of all files, or with none."""
     with engine.all_or_nothing():
-        for (_, names), group in itertools.groupby(files, lambda f: (f.form, f.names)):
+        for (_, names, _), group in itertools.groupby(files, lambda f: (f.form, f.names, f.parts)):
             _import_alike(list(group), names, form, table, engine, notice)
 
 
@@ -318,8 +346,14 @@ def _import_alike(
             declared_sql(filled(cell, form, d), form.types.get(name), form, d)
             for cell, name in zip(cells, names, strict=True)
         ]
+    values += [
+        declared_sql(filled(d.literal(value), form, d), form.types.get(name), form, d)
+        if value
+        else "null"
+        for name, value in files[0].parts
+    ]
     picked = ", ".join(values)
-    targets = ", ".join(map(d.identifier, names))
+    targets = ", ".join(map(d.identifier, [*names, *(name for name, _ in files[0].parts)]))
     assert engine.folder is not None  # files have an engine of their own
     with _piped(_rows(files, cells, notice, failed), engine.folder) as pipe:
         read = f"read_csv({d.literal(pipe)}, {fixed})"
@@ -839,10 +873,11 @@ def _from_path(source: str | os.PathLike[str], csv: CsvOptions, engine: DuckEngi
         before = engine.before_reading if once else engine.before_each
         before(partial(_check_all, source, files))
     label = Path(path.rstrip("/")).name or Path(location).resolve().name
+    folder = source.folder if isinstance(source, PathList) else location
     if is_csv:
         others: Any = {name: value for name, value in csv.items() if name in _OF_OTHERS}
         refuse_csv(others, "this is a CSV file")
-        relation, schema = open_csv(files, csv_format(**csv), engine)
+        relation, schema = open_csv(files, csv_format(**csv), engine, folder=folder)
     elif kind in SURVEYS:
         given: Any = {name: value for name, value in csv.items() if name != "encoding"}
         refuse_csv(given, "its dictionary declares its columns")
@@ -860,7 +895,6 @@ def _from_path(source: str | os.PathLike[str], csv: CsvOptions, engine: DuckEngi
         relation, schema = open_workbooks(files, csv_format(**csv), engine)
     else:
         refuse_csv(csv, "a Parquet file declares its own columns")
-        folder = source.folder if isinstance(source, PathList) else location
         relation, schema = open_parquet(folder, files, engine)
     return Opened(label, schema, engine, relation)
 
