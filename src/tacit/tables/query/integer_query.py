@@ -591,7 +591,7 @@ class PartedQuery:
 
         indices = max((groups * _cells(r) for r in requests if isinstance(r, Cells)), default=0)
         row_bytes = _DRAWN_BYTES if drawn else _ROW_BYTES
-        answers = {}
+        answers: dict[Request, Any] = {}
         if requests:
             by_number = self._whole and not drawn
             answers = self._added(answer, _add_answers, row_bytes, indices, requests, by_number)
