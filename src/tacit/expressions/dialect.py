@@ -113,6 +113,10 @@ class Dialect:
     # the part of ``{n}``, from 0 on, that a person ``{x}`` belongs to; None where the engine itself
     # divides the work as its memory needs it
     part: str | None = "hash({x}, 1) % {n}"
+    # of a person ``{x}`` who is a whole number of 64 bits: the rest of a division by ``{n}``, and
+    # the quotient, rounded down
+    rest: str = "(({x} % cast({n} as bigint) + cast({n} as bigint)) % cast({n} as bigint))"
+    quotient: str = "({x} // cast({n} as bigint) - cast({x} % cast({n} as bigint) < 0 as bigint))"
     # whether the text ``{x}`` fits a pattern ``{p}`` of at most 100 characters
     matches: str = "regexp_full_match({x}, {p})"
     whole: str = "{p}"  # a pattern ``{p}`` that is to fit the whole text

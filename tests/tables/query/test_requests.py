@@ -165,16 +165,18 @@ def divided_table(kind: str) -> pa.Table:
     people = {
         "text": ["Zaphod", "", "a" * 70_000, "ü", None, "e", "f"],
         "double": [0.0, -0.0, float("nan"), float("inf"), None, 1e300, 5e-324],
-        "integer": [1 << 62, -1, 0, 7, None, 8, 9],
+        "integer": [(1 << 63) - 1, -1, 0, 7, None, -(1 << 63), 1 - (1 << 63)],
+        "byte": [-128, -1, 0, 7, None, 127, -127],
         "decimal": [Decimal(n) for n in ("1" * 30, "-1", "0", "7")]
         + [None, Decimal(8), Decimal(9)],
     }[kind]
     odd = [None, float("nan"), float("inf"), -float("inf"), 1e300, -0.0, 0.25, 3.5, 10.0, 11.0, 5.0]
+    types = {"decimal": pa.decimal128(38, 0), "byte": pa.int8()}
     rows = range(700)
     column = [people[i % len(people)] for i in rows]
     return pa.table(
         {
-            "person": pa.array(column, pa.decimal128(38, 0)) if kind == "decimal" else column,
+            "person": pa.array(column, types.get(kind)),
             "place": [("here", "there", "nowhere", None)[i * i % 4 + i % 3 - 1] for i in rows],
             "x": pa.array([odd[i * i % len(odd)] for i in rows], pa.float64()),
         }
@@ -190,11 +192,11 @@ def recorded(run: Callable[..., Any], ran: list[str]) -> Callable[..., Any]:
 
 
 @pytest.mark.few(8)
-@pytest.mark.parametrize("kind", ["text", "double", "integer", "decimal"])
-@pytest.mark.parametrize("files", [2, 64])
+@pytest.mark.parametrize("kind", ["text", "double", "integer", "byte", "decimal"])
+@pytest.mark.parametrize("files", [2, 64])  # eight parts share two files, or have one each
 def test_rows_are_divided_once_and_read_once(tmp_path, monkeypatch, kind, files):
     monkeypatch.setattr("tacit.tables.privacy_unit.new_salt", lambda: "0a1b")
-    monkeypatch.setattr(parted, "_FILES", files)
+    monkeypatch.setattr(parted, "_FILES", {n: m for n, m in parted._FILES.items() if n <= files})
     pq.write_table(divided_table(kind), tmp_path / "t.parquet")
     asked = {"by": {"place": col("place")}, "keys": ["here", "there", None]}
     with open_source(tmp_path / "t.parquet", memory_limit="500MB") as source:
@@ -216,6 +218,51 @@ def test_rows_are_divided_once_and_read_once(tmp_path, monkeypatch, kind, files)
             # such people no file would hold as they are
             assert (len(reads) == 1) == (kind != "decimal" and ENCIPHERS)
         assert set(engine.folder.iterdir()) == before
+
+
+@pytest.mark.skipif(not ENCIPHERS, reason="DuckDB before 1.5 has no cipher of its own")
+@examples(0.3, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.tuples(
+            st.one_of(st.none(), st.integers(-40, 40), st.integers(-(1 << 63), (1 << 63) - 1)),
+            st.sampled_from([None, "here", "there", "nowhere"]),
+            st.one_of(st.none(), st.floats()),
+        ),
+        max_size=40,
+    ),
+    st.sampled_from([4, 8, 128]),
+    st.booleans(),
+)
+def test_people_who_are_numbers_are_divided_with_the_same_bits(
+    tmp_path, monkeypatch, rows, parts, grouped
+):
+    monkeypatch.setattr("tacit.tables.privacy_unit.new_salt", lambda: "0a1b")
+    people, places, values = zip(*rows, strict=True) if rows else ([], [], [])
+    types = {"person": pa.int64(), "place": pa.string(), "x": pa.float64()}
+    table = pa.table([people, places, values], pa.schema(list(types.items())))
+    pq.write_table(table, tmp_path / "t.parquet")
+    asked = {"by": {"place": col("place")}, "keys": ["here", "there", None]} if grouped else {}
+    with open_source(tmp_path / "t.parquet", memory_limit="500MB", threads=1) as source:
+        whole = IntegerQuery(source, UNIT, **asked).run(REQUESTS)
+        for requests in (REQUESTS, [r for r in REQUESTS if not isinstance(r, People)]):
+            query = PartedQuery(source, UNIT, **asked)
+            query._parts = lambda *sizes: parts
+            found = query.run(requests)
+            for request in requests:
+                answer = reference.plain(found.of(request))
+                assert answer == reference.plain(whole.of(request)), request
+
+
+@pytest.mark.parametrize("n", [2, 3, 31, 61])
+def test_a_rest_and_a_quotient_say_who_a_number_is(n):
+    numbers = [-(1 << 63), 1 - (1 << 63), -n - 1, -n, -1, 0, 1, n - 1, n, (1 << 63) - 1]
+    rest, quotient = (sql.format(x="u", n=n) for sql in (DUCKDB.rest, DUCKDB.quotient))
+    for kind in ("bigint", "tinyint", "utinyint", "uinteger"):
+        people = f"select try_cast(w as {kind}) as u from (select unnest({numbers}) as w)"
+        sql = f"select u, {rest}, {quotient} from ({people}) where u is not null"
+        for number, part, index in duckdb.sql(sql).fetchall():
+            assert (index, part) == divmod(number, n)
 
 
 @pytest.mark.skipif(not ENCIPHERS, reason="DuckDB before 1.5 has no cipher of its own")

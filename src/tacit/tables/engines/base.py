@@ -59,9 +59,13 @@ class Engine(Protocol):
     def drop(self, relation: str) -> None:
         """Remove what :meth:`materialise` or :meth:`store_text` stored."""
 
-    def divided(self, sql: str, part: str, parts: int) -> AbstractContextManager[list[str] | None]:
+    def divided(
+        self, sql: str, part: str, parts: int, person: str = "u"
+    ) -> AbstractContextManager[list[str] | None]:
         """Return a block with relations of the rows of a query, one for each number ``part``."""
         # None where the engine cannot store rows on disk in parts.
+        #
+        # person: SQL of what the relations have in the column ``u``.
 
     def reading(self) -> AbstractContextManager[object]:
         """Return a block in which all queries see the table in one state."""
@@ -90,7 +94,9 @@ class InPlaceEngine:
         """Return the query itself as a relation: each question reads the table again."""
         return f"({sql}) as {new_name()}"
 
-    def divided(self, sql: str, part: str, parts: int) -> AbstractContextManager[None]:
+    def divided(
+        self, sql: str, part: str, parts: int, person: str = "u"
+    ) -> AbstractContextManager[None]:
         """Return a block with None: the engine divides its work by its own memory."""
         return nullcontext()
 

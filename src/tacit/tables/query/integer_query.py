@@ -532,6 +532,14 @@ class IntegerQuery:
 # part, and each file is read for its part alone: by as many parts as share it, where there are more
 # parts than files.  Where an engine cannot write, or two parts suffice, each part reads the whole
 # table.
+#
+# *People who are whole numbers* belong to the part of the rest of a division by a prime, and within
+# it the quotient stands for them.  *Theorem.*  The exact answers are the same.  *Proof.*  ``u = n q
+# + r`` with ``0 <= r < n`` has one solution, so r is a function of the person, and two people of
+# one part have two quotients; the sums ask only which rows are of one person.  Where people are
+# drawn from, which digests them, they stay as they are.  Numbers that follow one another have
+# quotients that do, which the engine counts by their index in an array; and a prime, since numbers
+# that are given out in steps have few rests by a divisor of the step.
 
 
 # What a row of the data takes while its person is bounded, measured, with room to spare.
@@ -544,7 +552,11 @@ _FIXED = 96 << 20  # what the engine takes whatever the number of rows
 _MORE = 8
 _MAX_PARTS = 1 << 12
 _READINGS = 2  # so often to read the table costs less than to divide its rows
-_FILES = 64  # files that rows are divided into at once; a power of two, as the parts are
+# Files that rows are divided into at once: powers of two, as the parts are, and primes near them.
+_FILES = {1: 1, 2: 3, 4: 3, 8: 7, 16: 17, 32: 31, 64: 61}
+_FILE_BYTES = 5 << 20  # what the engine takes for each while it writes, measured
+# Types of whole numbers that 64 bits with a sign hold.
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 
 
 class PartedQuery:
@@ -555,6 +567,9 @@ class PartedQuery:
         self._part = partial(IntegerQuery, source, unit, **options)
         self._undivided = self._part()
         self._divisible = isinstance(unit, PersonUnit) and source.engine.dialect.part is not None
+        columns = [source.schema.column(name) for name in unit.columns]
+        whole = [c.kind == "integer" and c.declared.upper() in _WHOLE for c in columns]
+        self._whole = whole == [True]
         self._min_parts = 1
         self._rows: int | None = None  # how many there are, where that cannot change
         self.tables = self._undivided.tables
@@ -576,9 +591,10 @@ class PartedQuery:
 
         indices = max((groups * _cells(r) for r in requests if isinstance(r, Cells)), default=0)
         row_bytes = _DRAWN_BYTES if drawn else _ROW_BYTES
-        answers = (
-            self._added(answer, _add_answers, row_bytes, indices, requests) if requests else {}
-        )
+        answers: dict[Request, Any] = {}
+        if requests:
+            by_number = self._whole and not drawn
+            answers = self._added(answer, _add_answers, row_bytes, indices, requests, by_number)
         return ExactAggregates({**answers, **{r: counts_of_values.of(r) for r in distinct}}, groups)
 
     def check(self, request: Request) -> None:
@@ -606,15 +622,17 @@ class PartedQuery:
         row_bytes: int,
         cell_count: int = 0,
         requests: Sequence[Request] = (),
+        by_number: bool = False,
     ) -> Any:
         """Return the sum of the answers of all parts."""
         # requests: what is read of the rows, to be divided once; empty to read all for each part.
+        # by_number: whether people are whole numbers, of which only who is who matters.
         parts = max(self._min_parts, self._parts(row_bytes, cell_count))
         while True:
             try:
                 if parts == 1:
                     return answer(self._undivided)
-                with self._divided(parts, requests) as stored:
+                with self._divided(parts, requests, by_number) as stored:
                     return reduce(add, (answer(query) for query in self._queries(parts, stored)))
             except EngineMemoryError:
                 if not self._divisible or parts >= _MAX_PARTS:
@@ -641,31 +659,40 @@ class PartedQuery:
 
     @contextmanager
     def _divided(
-        self, parts: int, requests: Sequence[Request]
+        self, parts: int, requests: Sequence[Request], by_number: bool
     ) -> Iterator[tuple[Mapping[str, str], list[str]] | None]:
         """Return a block with the names of what is read, and relations of it in parts."""
         engine = self._source.engine
-        divide = engine.dialect.part
-        if not requests or divide is None or parts <= _READINGS:
+        d = engine.dialect
+        if not requests or d.part is None or parts <= _READINGS:
             yield None
             return
         sql, names = self._undivided.read_rows(requests)
-        files = min(parts, _FILES)
-        number = divide.format(x="u", n=files)
-        with engine.divided(sql, number, files) as relations:
+        most = max(n for n in _FILES if n * _FILE_BYTES <= max(engine.memory or 0, _FILE_BYTES))
+        if by_number:
+            shares = max(parts // most, 1)
+            files = _FILES[most]  # as many as may be: the fewer quotients, the smaller the array
+            number, person = d.rest.format(x="u", n=files), d.quotient.format(x="u", n=files)
+            share, rest = d.quotient.format(x="u", n=shares), d.rest.format(x="u", n=shares)
+            shared = f"(select * replace ({share} as u) from {{}} where {rest} = {{}})"
+        else:
+            files = min(parts, most)
+            shares = parts // files
+            number, person = d.part.format(x="u", n=files), "u"
+            rest = d.part.format(x="u", n=parts)
+            shared = f"(select * from {{}} where {rest} // {files} = {{}})"
+        with engine.divided(sql, number, files, person) as relations:
             if relations is None:
                 yield None
                 return
-            if parts > files:
-                of_part = f"where {divide.format(x='u', n=parts)} ="
-                shared = [f"{relations[i % files]} {of_part} {i}" for i in range(parts)]
-                relations = [f"(select * from {rows})" for rows in shared]
+            if shares > 1:
+                relations = [shared.format(r, i) for r in relations for i in range(shares)]
             yield names, relations
 
     def _queries(
         self, parts: int, stored: tuple[Mapping[str, str], list[str]] | None
     ) -> Iterator[IntegerQuery]:
-        for number in range(parts):
+        for number in range(parts if stored is None else len(stored[1])):
             of_part = None if stored is None else (stored[0], stored[1][number])
             query = self._part(part=(number, parts), stored=of_part)
             try:

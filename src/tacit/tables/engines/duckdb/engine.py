@@ -341,7 +341,9 @@ _STATE = 64
 _SMALL = 1 << 16
 _BITS = range(12, 25)  # from DuckDB's own default on
 # Rows that wait in each thread to be written in parts, and how many of each part at least.
-_WAITING, _WAITING_OF_PART = 50_000, 1_000
+_WAITING, _WAITING_OF_PART = 20_000, 500
+# How many rows a group of such a file has, where all that are not full take this share of memory.
+_GROUP, _SHARE = (2_048, 122_880), 4
 # Types whose values a Parquet file of DuckDB's own holds as they are.
 _STORED_AS_THEY_ARE = {
     *("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"),
@@ -587,7 +589,9 @@ class DuckEngine:
                 self._connection.unregister(name)
 
     @contextlib.contextmanager
-    def divided(self, sql: str, part: str, parts: int) -> Iterator[list[str] | None]:
+    def divided(
+        self, sql: str, part: str, parts: int, person: str = "u"
+    ) -> Iterator[list[str] | None]:
         """Return a block with relations of the rows of a query, one for each number ``part``."""
         # They are in files of its private folder, enciphered as what it spills is, and removed at
         # the end of the block.  None where it has no such folder, may open no file, cannot encipher
@@ -599,7 +603,7 @@ class DuckEngine:
         folder = self.folder / new_name()
         try:
             try:
-                relations = self._divide(sql, part, parts, str(folder))
+                relations = self._divide(sql, part, parts, person, str(folder))
             except DataSourceError:  # read from where they are, they show whether it is the data
                 shutil.rmtree(folder, ignore_errors=True)
                 relations = None
@@ -607,21 +611,26 @@ class DuckEngine:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _divide(self, sql: str, part: str, parts: int, folder: str) -> list[str] | None:
-        types = {row[0]: row[1] for row in self.rows(f"describe {sql}")}
+    def _divide(
+        self, sql: str, part: str, parts: int, person: str, folder: str
+    ) -> list[str] | None:
+        shown = f"* replace ({person} as u)"
+        types = {row[0]: row[1] for row in self.rows(f"describe select {shown} from ({sql}) as r")}
         if not _STORED_AS_THEY_ARE.issuperset(types.values()):
             return None
         key, path = new_name(), self.dialect.literal(folder)
         cipher = f"encryption_config {{footer_key: '{key}'}}"
-        # so few rows wait to be written that they take no part of the memory
+        # so few rows wait to be written, in threads and in files, that none of them is spilled
         waiting = max(_WAITING, parts * _WAITING_OF_PART)
+        group = self.memory // (_SHARE * 8 * (len(types) + 1) * parts)
+        group = min(max(group, _GROUP[0]), _GROUP[1])
         self._run(f"pragma add_parquet_key('{key}', '{secrets.token_hex(16)}')", "fetchall")
         self._run(f"set partitioned_write_flush_threshold = {waiting}", "fetchall", reads=False)
         self._prepare()
         self._run(
-            f"copy (select *, {part} as tacit_part from ({sql}) as r) to {path} (format parquet, "
-            f"partition_by (tacit_part), parquet_version v2, compression uncompressed, "
-            f"dictionary_size_limit 1, {cipher})",
+            f"copy (select {shown}, {part} as tacit_part from ({sql}) as r) to {path} "
+            f"(format parquet, partition_by (tacit_part), parquet_version v2, "
+            f"compression uncompressed, dictionary_size_limit 1, row_group_size {group}, {cipher})",
             "fetchall",
         )
         none = ", ".join(f"cast(null as {kind}) as {name}" for name, kind in types.items())
