@@ -152,6 +152,7 @@ HELD_ELSEWHERE = {
     "count_people",
     "histogram",
     "moments",
+    "logarithms",
     "sum_by_group",
     "weighted_sum",
     "quantile_costs",

@@ -234,6 +234,7 @@ def test_rows_are_divided_once_and_read_once(tmp_path, monkeypatch, kind, files)
     st.sampled_from([4, 8, 128]),
     st.booleans(),
 )
+@pytest.mark.full
 def test_people_who_are_numbers_are_divided_with_the_same_bits(
     tmp_path, monkeypatch, rows, parts, grouped
 ):

@@ -77,6 +77,7 @@ def check_coverage(spent: Noise, runs: int) -> None:
         assert held.sum() >= enough(runs), held.mean()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 def test_intervals_hold(kind: Any) -> None:
     check_coverage(Noise(kind, Fraction(1), 1), 2000)

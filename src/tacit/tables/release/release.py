@@ -549,7 +549,9 @@ class _DryEngine:
         """Return an empty block: this is one."""
         return nullcontext()
 
-    def divided(self, sql: str, part: str, parts: int) -> AbstractContextManager[None]:
+    def divided(
+        self, sql: str, part: str, parts: int, person: str = "u"
+    ) -> AbstractContextManager[None]:
         """Return a block with None: no rows are too many."""
         return nullcontext()
 
