@@ -175,7 +175,7 @@ def _with_parts(files: list[CsvFile], folder: str) -> list[CsvFile]:
     named = dict.fromkeys(folder_columns(folder, [file.path for file in files]))
     parts = [name for name in named if name and name.casefold() not in own]
     return [
-        file._replace(parts=tuple((name, _part_value(file.path, name)) for name in parts))
+        CsvFile(*file[:3], tuple((name, _part_value(file.path, name)) for name in parts))
         for file in files
     ]
 
