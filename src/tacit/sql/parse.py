@@ -60,7 +60,7 @@ def placed(node: Any) -> Iterator[None]:
 
 def _in_sql(message: str) -> str:
     """Return a message in which an aggregate with bounds is written as in SQL."""
-    return rewritten(message, _bounded)
+    return rewritten(_OF_BOTH.sub(r"clamp(\1, \2) inside it", message), _bounded)
 
 
 def _bounded(name: str, given: list[str]) -> str | None:
@@ -69,6 +69,9 @@ def _bounded(name: str, given: list[str]) -> str | None:
     column, low, high = given
     return f"{_BOUNDED[name]}(clamp({column}, {low}, {high}))"
 
+
+# A call of a statistic of two columns, with bounds of one.
+_OF_BOTH = re.compile(r"tc\.\w+\(\.\.\., bounds=\{'(.*?)': \((.*?)\)\}\)")
 
 # SQL names of the statistics that need bounds.
 _BOUNDED = {

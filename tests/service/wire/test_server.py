@@ -7,6 +7,7 @@ import random
 import shutil
 import socket
 import ssl
+import re
 import struct
 import threading
 import time
@@ -303,6 +304,21 @@ def test_other_statements_are_refused(wire: Wire, query: str) -> None:
     with wire(**EPSILON) as one:
         assert one.query(query).error["C"] in ("0A000", "42601", "42704", "54000")
         assert rows(one.query("select 1 as one")) == [("1",)]
+
+
+@pytest.mark.parametrize(
+    ("query", "settings"),
+    [
+        ("select day, count(*) as n from visits group by day", EPSILON),
+        ("select site, count(*) as n from visits group by site", {"tacit.rho": "1"}),
+        ("select avg(person) as m from visits", EPSILON),
+        ("select corr(cost, person) as r from visits", EPSILON),
+    ],
+)
+def test_errors_show_no_call_of_python(wire: Wire, query: str, settings: dict[str, str]) -> None:
+    with wire(**settings) as one:
+        error = one.query(query).error
+        assert not re.search(r"\btc\.|\w\(\w+=|\w+=\.\.\.", error["M"] + error.get("H", "")), error
 
 
 def test_who_may_connect_and_ask(wire: Wire) -> None:

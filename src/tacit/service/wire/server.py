@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import re
 import secrets
 import ssl
 import time
@@ -19,7 +20,7 @@ from typing import Any, TypeVar
 from tacit.errors import TacitError, UsageError, need
 from tacit.outside import is_loopback
 from tacit.service.access import Caller
-from tacit.service.problem import Problem, problem_of
+from tacit.service.problem import Problem, in_fields, problem_of
 from tacit.service.settings import Limits, WireSettings
 from tacit.service.telemetry import log
 from tacit.service.wire.queries import FIXED, Catalogs, Connected, Parts
@@ -664,13 +665,23 @@ class _Placed(Problem):
         self.text, self.start = text, start
 
 
+def _in_settings(message: str) -> str:
+    """Return a message for someone who writes SQL, where a price is settings.
+
+    >>> _in_settings("declare a delta too: release(epsilon=..., delta='1e-7')")
+    'declare a delta too: tacit.epsilon = ..., tacit.delta = "1e-7"'
+    """
+    fields = in_fields(message).replace("\0", "")
+    return re.sub(r'"(epsilon|rho|delta|tag)":', r"tacit.\1 =", fields)
+
+
 def _error(problem: Problem, *, fatal: bool = False) -> Any:
     """Return a problem as an error of SQL: our message, and the remedy as its hint."""
     severity = "FATAL" if fatal else "ERROR"
     state = str(problem.details.get("sqlstate", _STATES[problem.code]))
-    fields = {"S": severity, "V": severity, "C": state, "M": problem.message.replace("\0", "")}
+    fields = {"S": severity, "V": severity, "C": state, "M": _in_settings(problem.message)}
     if problem.remedy:
-        fields["H"] = problem.remedy.replace("\0", "")
+        fields["H"] = _in_settings(problem.remedy)
     position = problem.details.get("position")
     if position and isinstance(problem, _Placed):
         lines = problem.text[problem.start :].split("\n")[: position["line"] - 1]
