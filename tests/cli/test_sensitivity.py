@@ -272,7 +272,7 @@ BAD_INPUT_ASK = "--count --epsilon 0.5"
         ),
         ("release people.csv --person id --rows five --count", "'--rows': write a whole number"),
         ("release book.xlsx --one-row-each --count --epsilon 1", "damaged, cut short"),
-        ("release book.ods --one-row-each --count --epsilon 1", "save it as .xlsx"),
+        ("release book.xlsb --one-row-each --count --epsilon 1", "save it as .xlsx"),
         ("preview people.csv --one-row-each --count --epsilon 1 --sizes 0", "above zero"),
         ("verify nowhere.json", "cannot be read"),
         ("verify people.csv", "not JSON"),
@@ -287,7 +287,7 @@ def test_a_mistake_is_told_and_spends_nothing(tacit, folder: Path, command: str,
     (folder / "broken.csv").write_text('a,"b\n1,2\n')
     (folder / "broken.parquet").write_bytes(b"PAR1 and nothing of the kind")
     (folder / "book.xlsx").write_bytes(b"PK and so on")
-    (folder / "book.ods").write_bytes(b"PK\x03\x04 and so on")
+    (folder / "book.xlsb").write_bytes(b"PK\x03\x04 and so on")
     (folder / "nothing").mkdir()
     (folder / "other.json").write_text("{}")
     before = sorted(p.name for p in folder.iterdir())
