@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 import shutil
 import socket
 import ssl
-import re
 import struct
 import threading
 import time

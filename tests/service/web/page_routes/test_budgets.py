@@ -20,7 +20,7 @@ from support.service.pages import browser
 from support.service.server import served
 from tacit import local
 from tacit.errors import DataSourceError
-from tacit.tables.question import Question
+from tacit.service.jobs import release_service
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_what_was_charged_and_not_answered_is_shown(
         raise DataSourceError("4711")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Question, "release", away)
+        patch.setattr(release_service, "release_charged", away)
         made = client.post(where, json=COUNT, token=ada).json()
         result = client.get(f"/v1/releases/{made['id']}?wait=30", token=ada).json()
     assert (result["state"], result["left_open"]) == ("failed", True)
