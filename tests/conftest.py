@@ -189,12 +189,11 @@ def take_several(items: list[pytest.Item]) -> None:
     sizes: Counter[str] = Counter()
     groups: dict[pytest.Item, str] = {}
     for item in items:
-        marker = item.get_closest_marker("xdist_group")
-        if marker is None and not item.get_closest_marker("slow"):
+        if not (item.get_closest_marker("xdist_group") or item.get_closest_marker("slow")):
             file = item.nodeid.partition("::")[0]
-            marker = pytest.mark.xdist_group(f"{item.path.stem} {seen[file] // SEVERAL}").mark
-            item.add_marker(pytest.mark.xdist_group(*marker.args))
+            item.add_marker(pytest.mark.xdist_group(f"{item.path.stem} {seen[file] // SEVERAL}"))
             seen[file] += 1
+        marker = item.get_closest_marker("xdist_group")
         groups[item] = marker.args[0] if marker else ""
         sizes[groups[item]] += 1
     rank = {group: place for place, group in enumerate(FIRST)}

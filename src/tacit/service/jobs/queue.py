@@ -464,7 +464,8 @@ _NEW: dict[str, Any] = {
 _INSERT = Prepared(_jobs.insert(), list(_NEW))
 _BY_ID = Prepared(sa.select(*_COLUMNS).where(_jobs.c.id == sa.bindparam("name")))
 _RECIPE = Prepared(sa.select(_free.c.recipe).where(_free.c.job == sa.bindparam("name")))
-# Counted by the indexes of what is not over: a person may have asked very often.
+# Found by other indexes: most jobs are over, and a person may have asked very often.
+_over = (_jobs.c.state + "") == "over"
 _of_person = (_jobs.c.asked_by + "") == sa.bindparam("who", type_=sa.String)
 _UNFINISHED = Prepared(
     sa.select(
@@ -475,7 +476,7 @@ _UNFINISHED = Prepared(
         )
         .scalar_subquery()
         + sa.select(sa.func.count())
-        .where(_unreported, _jobs.c.visible > _now, (_jobs.c.state + "") == "over", _of_person)
+        .where(_unreported, _jobs.c.visible > _now, _over, _of_person)
         .scalar_subquery()
     )
 )
@@ -495,7 +496,7 @@ _first = (
     .where(
         _jobs.c.dataset == sa.bindparam("dataset"),
         _jobs.c.key == sa.bindparam("key"),
-        (_jobs.c.state + "") == "over",
+        _over,
         _jobs.c.outcome == "done",
         _jobs.c.visible <= _now,
     )
@@ -537,7 +538,7 @@ _FINISH = Prepared(
 )
 _DUE = Prepared(
     sa.select(*_COLUMNS)
-    .where(_unreported, (_jobs.c.state + "") == "over", _jobs.c.visible <= _now)
+    .where(_unreported, _over, _jobs.c.visible <= _now)
     .order_by(_jobs.c.visible)
     .limit(_MAX_REPORTED)
 )
