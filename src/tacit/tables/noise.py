@@ -107,6 +107,12 @@ class GridNoise:
         deviation = normal_quantile(level) if self.kind == "gaussian" else 1.0
         return float(self.scale * spread * deviation + self.grid * total)
 
+    def norm_bound(self, level: float) -> float:
+        """Return t with ``P(|S| <= t |w| + grid * sum |w_i|) >= level`` for all sums S by any w."""
+        if self.kind == "laplace":
+            return math.sqrt(2) * laplace_tail_bound(level) * self.scale
+        return normal_quantile(level) * self.scale
+
     def half_widths(self, rows: tuple[tuple[float, ...], ...], level: float) -> NDArray[np.float64]:
         """Return the half-width for each row of weights, as :meth:`half_width` does."""
         return self.scaled(standard_spread(rows, self.kind, level), level)

@@ -31,7 +31,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -46,7 +45,7 @@ from tacit.core import Step, register
 from tacit.errors import UsageError
 from tacit.mechanisms.private_quantile import BinCounts, choose_together
 from tacit.report.text import say_step
-from tacit.tables.noise import Array, Estimate, GridNoise, laplace_tail_bound, normal_quantile
+from tacit.tables.noise import Array, Estimate, GridNoise
 from tacit.tables.statistics.base import (
     QUANTILE_BITS,
     Aggregate,
@@ -138,12 +137,8 @@ say_step(CountNearDeviation.name, _step_words)
 
 def _tail(noise: GridNoise, weights: Array, level: float) -> Array:
     """Return t with ``P(|sum of weights * noise| <= t) >= level``, for many weights."""
-    # as :meth:`tacit.tables.statistics.noisy_sums.NoisySums.bound`
-    deviations = normal_quantile(level)
-    if noise.kind == "laplace":
-        deviations = math.sqrt(2) * laplace_tail_bound(level)
     size = np.sqrt((weights**2).sum(axis=-1))
-    return np.asarray(deviations * noise.scale * size + noise.grid * np.abs(weights).sum(axis=-1))
+    return np.asarray(noise.norm_bound(level) * size + noise.grid * np.abs(weights).sum(axis=-1))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,8 +15,6 @@ from tacit.tables.noise import (
     Band,
     GridNoise,
     half_widths,
-    laplace_tail_bound,
-    normal_quantile,
 )
 from tacit.tables.steps import Basis
 
@@ -66,14 +63,11 @@ class NoisySums:
         """Return a norm of the weights that bounds :meth:`quantile`, nearly as short for many."""
         # One multiple of the deviation is enough for every sum; and in orthogonal directions what
         # the weights can be off by hardly adds to their norm.
-        kind, level = self.distribution.kind, 1 - chance
-        tail = normal_quantile(level)
-        if kind == "laplace":
-            tail = math.sqrt(2) * laplace_tail_bound(level)
+        tail = self.distribution.norm_bound(1 - chance)
         own = np.abs(weights @ self._directions) + spread @ np.abs(self._directions)
         steps = (np.abs(weights) + spread) @ np.abs(self.basis.decoding).sum(axis=1)
         size = np.sqrt((own**2).sum(axis=-1))
-        return np.asarray(tail * self.distribution.scale * size + self.distribution.grid * steps)
+        return np.asarray(tail * size + self.distribution.grid * steps)
 
     def shorter(self, weights: Array, spread: Array, chance: float) -> Array:
         """Return the lesser of both bounds."""
