@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import statistics
 from fractions import Fraction
 
 import numpy as np
@@ -449,11 +450,16 @@ def test_noise_for_a_count_on_a_sum_is_found_at_the_bounds():
     def forgetful(ages):
         return sum(ages) + tc.noise.discrete_laplace(20)
 
-    found = search(forgetful, COLUMN, epsilon=1, confidence=SURE, samples=4000)
-    assert not found
-    assert abs(sum(found.u) - sum(found.v)) > 90  # a loss of 4.95 is hardly told from one of 5
-    assert "REFUTED" in str(found)
-    assert found.tried >= 60
+    several = [
+        search(forgetful, COLUMN, epsilon=1, confidence=SURE, samples=4000) for _ in range(5)
+    ]
+    for found in several:
+        assert not found
+        assert "REFUTED" in str(found)
+        assert found.tried >= 60
+    # A loss of 4.95 is hardly told from one of 5, and a search may, if rarely, end at a loss
+    # of 4.3: its short runs rank pairs by what the noise showed.
+    assert statistics.median(abs(sum(one.u) - sum(one.v)) for one in several) > 90
 
 
 @pytest.mark.full
