@@ -14,6 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,31 @@ ASKED: dict[str, list[Any]] = {
 PEOPLE = PersonUnit("person", rows=10)
 PLAIN = "count(*), count(age), sum(age), avg(age) from public.visits"
 OWN_MEDIAN = "percentile_cont(0.5) within group (order by age) from public.visits"
+# What the server's own SQL takes that bounds each person: at 10 rows by weights, or by leaving rows
+# out.  Ours is told as a multiple of it as well.
+BY_PERSON = "from (select *, count(*) over (partition by person) as c from public.visits) as v"
+FIRST_ROWS = (
+    "from (select *, row_number() over (partition by person) as c from public.visits) as v "
+    "where c <= 10"
+)
+PEOPLE_AND_GROUPS = (
+    "select occupation, sum(c), sum(s) from (select person, occupation, count(*) as c, "
+    "least(1, 10.0 / count(*)) * sum(age) as s from public.visits group by 1, 2) as p group by 1"
+)
+OWN = {
+    "people": "select count(*), sum(least(c, 10)) from "
+    "(select count(*) as c from public.visits group by person) as p",
+    "histogram of 50": "select width_bucket(age, 0, 100, 50), sum(least(1, 10.0 / c)) "
+    f"{BY_PERSON} group by 1",
+    "median": f"select percentile_cont(0.5) within group (order by age) {FIRST_ROWS}",
+}
+OWN_BY_GROUP = {
+    "count, mean": PEOPLE_AND_GROUPS,
+    "histogram of 50": "select occupation, width_bucket(age, 0, 100, 50), "
+    f"sum(least(1, 10.0 / c)) {BY_PERSON} group by 1, 2",
+    "median": "select occupation, percentile_cont(0.5) within group (order by age) "
+    f"{FIRST_ROWS} group by 1",
+}
 ROUNDS = 2
 
 
@@ -74,6 +100,10 @@ def candidates(source: Source) -> dict[str, tuple[bool, Callable[[], object]]]:
             lambda: rows(f"select occupation, {OWN_MEDIAN} group by occupation"),
         ),
     }
+    for by, own in ((False, OWN), (True, OWN_BY_GROUP)):
+        suffix = " by group" if by else ""
+        for name, sql in own.items():
+            found[f"own, 10 rows each: {name}{suffix}"] = by, partial(rows, sql)
     one = ASKED["count, mean"]
     for by, suffix in ((False, ""), (True, " by group")):
         found[f"one row each: count, mean{suffix}"] = by, ours(OneRowEach(), one, by)
