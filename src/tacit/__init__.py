@@ -41,6 +41,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "epsilon": ("tacit.accounting", "epsilon"),
     "epsilon_delta": ("tacit.accounting", "epsilon_delta"),
     "geometric_mean": ("tacit.tables.statistics.geometric_mean", "geometric_mean"),
+    "gini": ("tacit.tables.statistics.gini", "gini"),
     "histogram": ("tacit.tables", "histogram"),
     "in_memory": ("tacit.accounting.open_ledger", "in_memory"),
     "interquartile_range": ("tacit.tables.statistics.quantiles", "interquartile_range"),

@@ -63,6 +63,7 @@ from tacit.tables.statistics.covariance_and_regression import correlation as cor
 from tacit.tables.statistics.covariance_and_regression import covariance as covariance
 from tacit.tables.statistics.covariance_and_regression import linear_regression as linear_regression
 from tacit.tables.statistics.geometric_mean import geometric_mean as geometric_mean
+from tacit.tables.statistics.gini import gini as gini
 from tacit.tables.statistics.quantiles import interquartile_range as interquartile_range
 from tacit.tables.statistics.top_k import top_k as top_k
 from tacit.tables.statistics.trimmed_means import trimmed_mean as trimmed_mean
@@ -100,6 +101,7 @@ __all__ = [
     "errors",
     "framework",
     "geometric_mean",
+    "gini",
     "histogram",
     "in_memory",
     "interquartile_range",

@@ -38,6 +38,7 @@ STATISTICS: dict[str, Any] = {
     "trimmed_mean": lambda: tc.trimmed_mean("pay", "1/10", 0, 150),
     "winsorized_mean": lambda: tc.winsorized_mean("age", "0.05", 0, 100),
     "geometric_mean": lambda: tc.geometric_mean("pay", "1/2", 150),
+    "gini": lambda: tc.gini("pay", 0, 150),
     "median": lambda: tc.median(*PAY),
     "percentile": lambda: tc.percentile("pay", "99.9", 0, 150),
     "percentile 25": lambda: tc.percentile("age", 25, 0, 100),

@@ -41,6 +41,7 @@ ASKED = {
     "low": tc.percentile("y", 10, -4, 4),
     "trimmed": tc.trimmed_mean("y", "1/4", -4, 4),
     "geometric": tc.geometric_mean("x", 1, 5),
+    "inequality": tc.gini("x", 0, 5),
     "deviation": tc.mad("x", -2, 5),
     "several": tc.percentiles("y", [25, 50, 75], -4, 4),
     "bins": tc.histogram("x", [0, 2, 5]),

@@ -52,7 +52,7 @@ GROUPS = (
         "Statistics of a table",
         "What a question may ask for, and the expressions that it reads.",
         "count count_people count_distinct sum mean trimmed_mean "
-        "winsorized_mean geometric_mean median percentile quantile percentiles min max "
+        "winsorized_mean geometric_mean gini median percentile quantile percentiles min max "
         "var std interquartile_range mad value_range histogram bounds ranges prefix_sums cdf "
         "covariance correlation linear_regression weighted_count weighted_sum weighted_mean ratio "
         "top_k framework.top_code col when",
