@@ -31,6 +31,9 @@ SAME: dict[str, Any] = {
     "select avg(clamp(cost, 0, 100)) as c, median(clamp(cost, 0, 100)) from visits": lambda s: (
         s.agg(c=tc.mean("cost", 0, 100), median_cost=tc.median("cost", 0, 100))
     ),
+    "select mad(clamp(cost, 0, 9)), geomean(clamp(cost, 1, 9)) as g from visits": lambda s: s.agg(
+        mad_cost=tc.mad("cost", 0, 9), g=tc.geometric_mean("cost", 1, 9)
+    ),
     "select site as s, count(*) as n from visits where site in (1, 2, 3) group by site": lambda s: (
         s.filter(C("site").is_in([1, 2, 3])).group_by("site", keys=[1, 2, 3]).agg(n=tc.count())
     ),

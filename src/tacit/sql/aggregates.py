@@ -16,9 +16,11 @@ from tacit.tables import count, count_people, mean, median, percentile, std, sum
 from tacit.tables import max as greatest
 from tacit.tables import min as least
 from tacit.tables.question import Question
+from tacit.tables.statistics.absolute_deviation import mad
 from tacit.tables.statistics.base import TableStatistic
 from tacit.tables.statistics.counts import count_distinct
 from tacit.tables.statistics.covariance_and_regression import correlation, covariance
+from tacit.tables.statistics.geometric_mean import geometric_mean
 from tacit.tables.statistics.percentiles import percentiles
 from tacit.tables.statistics.weights_and_ratios import weighted_mean
 
@@ -264,6 +266,8 @@ _MAKE: dict[str, Callable[..., Any]] = {
     "var": var,
     "std": std,
     "median": median,
+    "mad": mad,
+    "geometric_mean": geometric_mean,
     "percentile": percentile,
     "percentiles": percentiles,
     "covariance": covariance,
@@ -527,6 +531,24 @@ def _of_two(node: Any, scope: Scope) -> SqlAggregate:
     kind = "correlation" if type(node).__name__ == "Corr" else "covariance"
     first = _of(node, scope, kind, node.this)
     return replace(first, second=_of(node, scope, kind, node.expression))
+
+
+@form(
+    "aggregates",
+    AGGREGATES,
+    *("mad", "geomean", "geometric_mean"),
+    examples={
+        "mad(cost)": "tc.mad, the median distance from the median",
+        "geomean(clamp(cost, 1, 500))": "tc.geometric_mean, between bounds above zero",
+    },
+)
+def _without_a_class(node: Any, scope: Scope) -> SqlAggregate:
+    only(node, "this", "expressions")
+    called = class_of(node)
+    if len(node.expressions) != 1:
+        refuse(node, f"{called} is of one value: {called}(cost)")
+    kind = "mad" if called == "mad" else "geometric_mean"
+    return _of(node, scope, kind, node.expressions[0])
 
 
 @form(
