@@ -53,7 +53,7 @@ def test_the_noise_spends_what_was_granted(kind: Any, rows: int, one: int) -> No
 
 
 def test_one_row_moves_both_sums_by_one_row_and_the_value_is_that_of_the_rows() -> None:
-    total = PART._total
+    total = PART.row
     for value in (0.5, 3.0, 77.7, 1000.0):
         one, none = vector([20.0, value]), vector([20.0])
         assert sum(abs(a - b) for a, b in zip(one, none, strict=True)) == total
@@ -65,7 +65,7 @@ def test_one_row_moves_both_sums_by_one_row_and_the_value_is_that_of_the_rows() 
 
 
 def check_coverage(spent: Noise, runs: int) -> None:
-    total, scale = PART._total, spent.scale(Fraction(spent.rows))
+    total, scale = PART.row, spent.scale(Fraction(spent.rows))
     draw = noise.discrete_laplace if spent.kind == "laplace" else noise.discrete_gaussian
     unit = total * spent.one
     for values in (np.geomspace(0.5, 1000, 400), [3.0] * 90, [0.5, 1000.0], [9.0]):

@@ -34,10 +34,6 @@ def vector(values: Any, one: int = 1) -> Any:
     return np.array(PART.vector(step, [(at, count * one)]), dtype=object)
 
 
-def widest() -> int:
-    return int(np.diff(edges(CELLS)).max())
-
-
 @given(st.integers(1, 2**31))
 def test_edges_reach_the_end_in_steps_of_powers_of_two(cells: int) -> None:
     found = edges(cells).tolist()
@@ -83,7 +79,7 @@ def test_the_bound_of_splitting_is_attained() -> None:
     # all rows in the middle of the widest step: their distances are 0, and those of their halves
     # are a quarter of all pairs; no step is beside it
     middle = int(edges(CELLS)[-3] + edges(CELLS)[-2]) // 2
-    rows = shares(np.array([middle]), np.array([8.0]), CELLS) / widest()
+    rows = shares(np.array([middle]), np.array([8.0]), CELLS) / PART.row
     of = edges_of(PART.grid)
     split = rows @ of.distances @ rows / 2
     assert split == pytest.approx(16 * of.inside.max()) == of.most_within(rows[None])[0]
@@ -102,13 +98,13 @@ def test_the_noise_spends_what_was_granted(kind: Any, rows: int, one: int) -> No
 def test_the_value_is_that_of_the_rows() -> None:
     spent = Noise("laplace", Fraction(10**7), 1)
     for values in (np.linspace(0, 1000, 5001), np.geomspace(3, 900, 400), np.arange(8.0)):
-        found = PART.estimates([vector(values).astype(float) / widest()], spent)["gini"]
+        found = PART.estimates([vector(values).astype(float) / PART.row], spent)["gini"]
         assert found.value[0] == pytest.approx(Gini()(values), abs=2e-3)
         assert found.upper[0] - found.lower[0] < 0.02
 
 
 def check_coverage(spent: Noise, runs: int) -> None:
-    unit = widest() * spent.one
+    unit = PART.row * spent.one
     scale = spent.scale(Fraction(spent.rows)) * unit
     draw = noise.discrete_laplace if spent.kind == "laplace" else noise.discrete_gaussian
     drawn = np.random.default_rng(5)

@@ -35,10 +35,8 @@ from tacit.arithmetic.exact import as_fraction, as_integer, show
 from tacit.calls import public
 from tacit.core import Number, Space, Step, SymmetricDistance, Transformation, register
 from tacit.errors import UsageError
-from tacit.expressions.grid import Grid
 from tacit.report.text import clamped_column, for_each_group, say_step
-from tacit.tables.noise import Array, Estimate
-from tacit.tables.query.requests import Cells, Request
+from tacit.tables.noise import Array, Estimate, GridNoise
 from tacit.tables.statistics.base import (
     SQUARE_BITS,
     Aggregate,
@@ -50,7 +48,7 @@ from tacit.tables.statistics.base import (
     register_statistic,
 )
 from tacit.tables.statistics.moments import NoisyMoments
-from tacit.tables.statistics.part import LEVEL, Columns, Noise, Part
+from tacit.tables.statistics.part import Part, SplitRowsPart
 from tacit.tables.steps import VectorStep
 
 _DIGITS = 24  # of a logarithm, behind the point
@@ -78,12 +76,6 @@ def binary_logarithms(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         m >>= carry
         result = (result << np.uint64(1)) | carry
     return result.astype(np.int64)
-
-
-def _logarithms(grid: Grid) -> tuple[NDArray[np.int64], int]:
-    """Return the logarithm of each point above that of the first, and that of the last."""
-    each = binary_logarithms(grid.first + np.arange(grid.cells + 1, dtype=np.int64))
-    return each - each[0], int(each[-1] - each[0])
 
 
 @register
@@ -124,12 +116,11 @@ def _step_words(step: Mapping[str, Any]) -> str:
 say_step(LogarithmsByGroup.name, _step_words)
 
 
-@dataclass(frozen=True)
-class GeometricMeanPart(Part):
+class GeometricMeanPart(SplitRowsPart):
     """The geometric mean of a column; see the module."""
 
-    column: str
-    grid: Grid
+    kind = "geometric_mean"
+    shares = 2
 
     @property
     def title(self) -> str:
@@ -137,69 +128,34 @@ class GeometricMeanPart(Part):
         return f"geometric mean of {self.column}"
 
     @property
-    def _ends(self) -> tuple[Fraction, Fraction]:
-        return self.grid.value(0), self.grid.value(self.grid.cells)
+    def row(self) -> int:
+        """The logarithm of the upper bound over the lower."""
+        return self._ends[1] - self._ends[0]
 
     @property
-    def _total(self) -> int:
-        ends = binary_logarithms(np.array([self.grid.first, self.grid.last]))
-        return int(ends[1] - ends[0])
+    def _ends(self) -> list[int]:
+        return list(binary_logarithms(np.array([self.grid.first, self.grid.last])).tolist())
 
-    def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
-        """Return the chain: the sums of logarithms, and additive noise."""
-        step = LogarithmsByGroup(
-            size=size * 2,
-            norm=noise.norm,
-            column=self.column,
-            lower=str(self._ends[0]),
-            upper=str(self._ends[1]),
-            cells=self.grid.cells,
-            total=self._total,
-            one=noise.one,
-            by=by,
-        )
-        return [(step, noise.mechanism(Fraction(noise.rows)))]
-
-    def request(self, step: Step, columns: Columns) -> Request:
-        """Ask for the values that occur, on the grid, and how many of each."""
-        return Cells(columns.value(self.column), self.grid)
-
-    def vector(self, step: Step, exact: Any) -> Any:
+    def split(self, cells: NDArray[np.int64], weights: NDArray[Any]) -> list[Any]:
         """Return the sums of the logarithms, from above and from below."""
-        each, total = _logarithms(self.grid)
-        sums = []
-        for at, count in exact:
-            weights = np.asarray(count, dtype=object)
-            low = int((each[np.asarray(at, dtype=np.int64)].astype(object) * weights).sum())
-            sums += [total * int(weights.sum()) - low, low]
-        return sums
+        above = binary_logarithms(self.grid.first + cells) - self._ends[0]
+        low = int((above.astype(object) * weights).sum())
+        return [self.row * int(weights.sum()) - low, low]
 
-    def estimates(
-        self, released: Sequence[Any], noise: Noise, level: float = LEVEL
-    ) -> dict[str, Estimate]:
+    def step(self, **fields: Any) -> Step:
+        """Return the step that adds up logarithms."""
+        return LogarithmsByGroup(total=self.row, **fields)
+
+    def estimate(self, noisy: Array, law: GridNoise, level: float) -> Estimate:
         """Return the geometric mean."""
-        low, high = (math.log(end) for end in self._ends)
-        noisy = np.asarray(released[0], dtype=np.float64).reshape(-1, 2)
-        law = noise.distribution(Fraction(noise.rows), Fraction(1, noise.one * self._total))
+        low, high = (math.log(self.grid.value(at)) for at in (0, self.grid.cells))
         logarithm = NoisyMoments(noisy, law, low, high, 1, False, level).mean()
         value, lower, upper = map(np.exp, (logarithm.value, logarithm.lower, logarithm.upper))
-        return {GeometricMean.kind: Estimate(value, value * logarithm.standard_error, lower, upper)}
+        return Estimate(value, value * logarithm.standard_error, lower, upper)
 
-    def at_level(self, released: Sequence[Any], noise: Noise, level: float) -> dict[str, Estimate]:
-        """Return the answers with intervals of another level."""
-        return self.estimates(released, noise, level)
-
-    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
-        """Return the error for logarithms spread evenly over those of the bounds."""
-        return float(self.estimates([self._even(rows)], noise)[kind].standard_error[0])
-
-    def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float:
-        """Return the longer arm of the interval, for logarithms spread evenly."""
-        one = self.estimates([self._even(rows)], noise, level)[kind]
-        return float(np.maximum(one.upper - one.value, one.value - one.lower)[0])
-
-    def _even(self, rows: float) -> Array:
-        return np.array([rows / 2, rows / 2])
+    def even(self, rows: float) -> Any:
+        """Return the sums for logarithms spread evenly over those of the bounds."""
+        return [rows / 2, rows / 2]
 
 
 @public

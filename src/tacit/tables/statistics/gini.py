@@ -65,7 +65,6 @@ from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
 from tacit.report.text import clamped_column, for_each_group, say_step
 from tacit.tables.noise import Array, Estimate, GridNoise
-from tacit.tables.query.requests import Cells, Request
 from tacit.tables.statistics.base import (
     SQUARE_BITS,
     Aggregate,
@@ -76,7 +75,7 @@ from tacit.tables.statistics.base import (
     only_global,
     register_statistic,
 )
-from tacit.tables.statistics.part import LEVEL, Columns, Noise, Part
+from tacit.tables.statistics.part import Part, SplitRowsPart
 from tacit.tables.steps import VectorStep
 
 _STEPS, _OCTAVES = 8, 12  # edges to an octave, and octaves below the upper bound
@@ -260,74 +259,42 @@ def _last(fails: Callable[[Array], NDArray[np.bool_]], end: Array, middle: Array
     return np.asarray(np.where(failing, outside, end))
 
 
-@dataclass(frozen=True)
-class GiniPart(Part):
+class GiniPart(SplitRowsPart):
     """The Gini coefficient of a column; see the module."""
 
-    column: str
-    grid: Grid
+    kind = "gini"
 
     @property
     def title(self) -> str:
         """Describe the part."""
         return f"Gini coefficient of {self.column}"
 
-    def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
-        """Return the chain: the sums of shares, and additive noise."""
-        step = SplitBetweenEdges(
-            size=size * len(edges(self.grid.cells)),
-            norm=noise.norm,
-            column=self.column,
-            lower=str(self.grid.value(0)),
-            upper=str(self.grid.value(self.grid.cells)),
-            cells=self.grid.cells,
-            widest=_widest(self.grid.cells),
-            one=noise.one,
-            by=by,
-        )
-        return [(step, noise.mechanism(Fraction(noise.rows)))]
+    @property
+    def row(self) -> int:
+        """The widest step."""
+        return _widest(self.grid.cells)
 
-    def request(self, step: Step, columns: Columns) -> Request:
-        """Ask for the values that occur, on the grid, and how many of each."""
-        return Cells(columns.value(self.column), self.grid)
+    @property
+    def shares(self) -> int:
+        """The number of edges."""
+        return len(edges(self.grid.cells))
 
-    def vector(self, step: Step, exact: Any) -> Any:
-        """Return the sums of shares at each edge, group by group."""
-        sums: list[int] = []
-        for at, count in exact:
-            cells, weights = np.asarray(at, dtype=np.int64), np.asarray(count, dtype=object)
-            sums += shares(cells, weights, self.grid.cells).tolist()
-        return sums
+    def split(self, cells: NDArray[np.int64], weights: NDArray[Any]) -> list[Any]:
+        """Return the sums of shares at each edge."""
+        return list(shares(cells, weights, self.grid.cells).tolist())
 
-    def estimates(
-        self, released: Sequence[Any], noise: Noise, level: float = LEVEL
-    ) -> dict[str, Estimate]:
+    def step(self, **fields: Any) -> Step:
+        """Return the step that splits rows between edges."""
+        return SplitBetweenEdges(widest=self.row, **fields)
+
+    def estimate(self, noisy: Array, law: GridNoise, level: float) -> Estimate:
         """Return the coefficient."""
-        of = edges_of(self.grid)
-        noisy = np.asarray(released[0], dtype=np.float64).reshape(-1, len(of.at))
-        law = noise.distribution(
-            Fraction(noise.rows), Fraction(1, noise.one * _widest(self.grid.cells))
-        )
-        return {Gini.kind: coefficient(noisy, of, law, level)}
+        return coefficient(noisy, edges_of(self.grid), law, level)
 
-    def at_level(self, released: Sequence[Any], noise: Noise, level: float) -> dict[str, Estimate]:
-        """Return the answers with intervals of another level."""
-        return self.estimates(released, noise, level)
-
-    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
-        """Return the standard error for values spread evenly over the bounds."""
-        return float(self.estimates([self._even(rows)], noise)[kind].standard_error[0])
-
-    def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float:
-        """Return the longer arm of the interval, for values spread evenly over the bounds."""
-        one = self.estimates([self._even(rows)], noise, level)[kind]
-        return float(np.maximum(one.upper - one.value, one.value - one.lower)[0])
-
-    def _even(self, rows: float) -> Array:
-        cells = self.grid.cells
-        at = np.linspace(0, cells, _EVEN).round().astype(np.int64)
-        each = rows / (_EVEN * _widest(cells))
-        return np.asarray(shares(at, np.full(_EVEN, each), cells), dtype=np.float64)
+    def even(self, rows: float) -> Any:
+        """Return the shares of values spread evenly over the bounds."""
+        at = np.linspace(0, self.grid.cells, _EVEN).round().astype(np.int64)
+        return shares(at, np.full(_EVEN, rows / (_EVEN * self.row)), self.grid.cells)
 
 
 _EVEN = 1 << 12

@@ -9,13 +9,15 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.arithmetic.roots_and_bisection import sqrt_up
 from tacit.core import Step
 from tacit.expressions.expression import Expression, col
+from tacit.expressions.grid import Grid
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.tables.noise import RULES, Estimate, GridNoise
-from tacit.tables.query.requests import Request
+from tacit.tables.query.requests import Cells, Request
 
 # What a part of a release is, and the noise that it may use.
 #
@@ -212,3 +214,89 @@ class OneNumberPart(Part):
     def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
         """Return the half-width of every interval: the exact quantile of the noise."""
         return self.distribution(noise).half_width((1.0,), level)
+
+
+@dataclass(frozen=True)
+class SplitRowsPart(Part):
+    """A part that splits every row of a column into shares, adds them up and adds noise.
+
+    The shares of a row are whole numbers of the sum ``row``, so that they move by one row in all.
+    """
+
+    column: str
+    grid: Grid
+
+    kind: ClassVar[str]  # of the statistic that it answers
+
+    @property
+    @abstractmethod
+    def row(self) -> int:
+        """The sum of the shares of one row."""
+
+    @property
+    @abstractmethod
+    def shares(self) -> int:
+        """How many shares each group has."""
+
+    @abstractmethod
+    def split(self, cells: NDArray[np.int64], weights: NDArray[Any]) -> list[Any]:
+        """Return the sums of the shares of weighted cells of the grid."""
+
+    @abstractmethod
+    def step(self, **fields: Any) -> Step:
+        """Return the step of the chain, from the fields that all such steps have."""
+
+    @abstractmethod
+    def estimate(self, noisy: NDArray[np.float64], law: GridNoise, level: float) -> Estimate:
+        """Return the answer from noisy sums, in rows: a line for each group."""
+
+    @abstractmethod
+    def even(self, rows: float) -> Any:
+        """Return the sums, in rows, of a group in which values are spread evenly."""
+
+    def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
+        """Return the chain: the sums of shares, and additive noise."""
+        step = self.step(
+            size=size * self.shares,
+            norm=noise.norm,
+            column=self.column,
+            lower=str(self.grid.value(0)),
+            upper=str(self.grid.value(self.grid.cells)),
+            cells=self.grid.cells,
+            one=noise.one,
+            by=by,
+        )
+        return [(step, noise.mechanism(Fraction(noise.rows)))]
+
+    def request(self, step: Step, columns: Columns) -> Request:
+        """Ask for the values that occur, on the grid, and how many of each."""
+        return Cells(columns.value(self.column), self.grid)
+
+    def vector(self, step: Step, exact: Any) -> Any:
+        """Return the sums of shares, group by group."""
+        return [
+            share
+            for at, count in exact
+            for share in self.split(np.asarray(at, dtype=np.int64), np.asarray(count, dtype=object))
+        ]
+
+    def estimates(
+        self, released: Sequence[Any], noise: Noise, level: float = LEVEL
+    ) -> dict[str, Estimate]:
+        """Return the answer."""
+        noisy = np.asarray(released[0], dtype=np.float64).reshape(-1, self.shares)
+        law = noise.distribution(Fraction(noise.rows), Fraction(1, noise.one * self.row))
+        return {self.kind: self.estimate(noisy, law, level)}
+
+    def at_level(self, released: Sequence[Any], noise: Noise, level: float) -> dict[str, Estimate]:
+        """Return the answers with intervals of another level."""
+        return self.estimates(released, noise, level)
+
+    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
+        """Return the standard error for values spread evenly."""
+        return float(self.estimates([self.even(rows)], noise)[kind].standard_error[0])
+
+    def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float:
+        """Return the longer arm of the interval, for values spread evenly."""
+        one = self.estimates([self.even(rows)], noise, level)[kind]
+        return float(np.maximum(one.upper - one.value, one.value - one.lower)[0])
