@@ -163,6 +163,8 @@ def test_what_cannot_be_asked() -> None:
     chain: Any = table_space({"x": "float"}, "p") >> BoundContributions(1, 1)
     with pytest.raises(UsageError, match="widest step of 100 cells is 8, not 9"):
         chain >> SplitBetweenEdges(1, "L1", "x", "0", "100", 100, 9)
+    with pytest.raises(UsageError, match="at most 20 bits"):
+        chain >> SplitBetweenEdges(1, "L1", "x", "0", "100", 10**40, 9)
 
 
 def test_the_lab_has_its_sensitivity() -> None:

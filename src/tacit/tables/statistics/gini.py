@@ -139,6 +139,8 @@ class SplitBetweenEdges(VectorStep):
         cells, widest, one = (
             as_integer(getattr(self, n), n, minimum=1) for n in ("cells", "widest", "one")
         )
+        if cells.bit_length() > SQUARE_BITS + 1:
+            raise UsageError(f"{self.name} takes a grid of at most {SQUARE_BITS} bits")
         if widest != _widest(cells):
             raise UsageError(f"the widest step of {cells} cells is {_widest(cells)}, not {widest}")
         return self._end(space, Number("float", grid=Fraction(1, one * widest)), Fraction(1))
