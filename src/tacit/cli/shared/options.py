@@ -166,6 +166,9 @@ class TableOptions:
     snapshot: Text = _table(
         "The id of the snapshot of a table of Iceberg; the latest by default.", "ID"
     )
+    instant: Text = _table(
+        "The instant of a commit of a table of Hudi; the latest by default.", "INSTANT"
+    )
     sheet: Text = _table("The sheet of a workbook that has several.", "NAME")
     layout: Text = _table(
         "A CSV file with the columns of a file of fixed width: name, start, width or end, and "

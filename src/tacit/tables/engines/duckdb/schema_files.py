@@ -205,7 +205,7 @@ def _avro_fields(path: str) -> dict[str, Any]:
             f"the schema of {path} has a type within itself, so a value of it may be too deep to "
             "be read: write the file again without that column"
         )
-    return {field["name"]: _present(field["type"]) for field in schema["fields"]}
+    return {field["name"]: present_type(field["type"]) for field in schema["fields"]}
 
 
 def _recursive(kind: Any, within: tuple[str, ...] = ()) -> bool:
@@ -220,22 +220,23 @@ def _recursive(kind: Any, within: tuple[str, ...] = ()) -> bool:
     return _recursive([*parts, *fields], within)
 
 
-def _present(kind: Any) -> Any:
-    """Return the type of the values that are there, of a union of one type and null."""
+def present_type(kind: Any) -> Any:
+    """Return the type of Avro of the values that are there, of a union of one type and null."""
     if isinstance(kind, list):
         others = [one for one in kind if one != "null"]
         kind = others[0] if len(others) == 1 else "union"
     nested = isinstance(kind, dict) and isinstance(kind.get("type"), (dict, list))
-    return _present(kind["type"]) if nested else kind
+    return present_type(kind["type"]) if nested else kind
 
 
 def _avro_schema(path: str) -> Any:
     import pyarrow as pa
 
-    return pa.schema([(name, _avro_type(kind)) for name, kind in _avro_fields(path).items()])
+    return pa.schema([(name, avro_type(kind)) for name, kind in _avro_fields(path).items()])
 
 
-def _avro_type(kind: Any) -> Any:
+def avro_type(kind: Any) -> Any:
+    """Return the type of Arrow of the values of a type of Avro."""
     import pyarrow as pa
 
     name = kind if isinstance(kind, str) else str(kind.get("type"))
@@ -265,7 +266,7 @@ def _avro_batches(path: str, used: list[str]) -> Iterator[Any]:
     import pyarrow as pa
 
     fields = _avro_fields(path)
-    schema = pa.schema([(name, _avro_type(fields[name])) for name in used])
+    schema = pa.schema([(name, avro_type(fields[name])) for name in used])
     with open(path, "rb") as file:
         rows = need("fastavro", "files").reader(
             _without_meanings(file), handle_unicode_errors="surrogateescape"
