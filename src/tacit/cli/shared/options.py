@@ -226,7 +226,9 @@ class AskOptions:
         "Cut a column of numbers into the groups COL_group, for --by.", "COL:E0,E1,..."
     )
     keys: Texts = _groups(
-        "The public groups: a,b,c or 1..6; for several columns COL=a,b,c each.", "VALUE,..."
+        "The public groups: a,b,c or 1..6, or labels: the values that have one in the file; for "
+        "several columns COL=a,b,c each.",
+        "VALUE,...",
     )
     keys_file: Text = _groups("A public CSV file with the columns of --by.", "FILE")
     rounds: int | None = _groups(

@@ -84,7 +84,7 @@ _KINDS = {
     "access": _Kind("a database of Access", "export the table from Access to a CSV file (UTF-8)"),
     "excel": _Kind("a workbook", "name it .xlsx"),
     "workbook": _Kind(
-        "a workbook of another kind than .xlsx, or one with a password",
+        "a workbook with a password, or of another kind than .xlsx",
         "save it as .xlsx without a password, in a place that is safe, or as CSV (UTF-8)",
     ),
     "zip": _Kind("a zip archive", "unpack it, and name the files in it"),
