@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
@@ -129,13 +130,20 @@ def _import(
                 failed.append(path)
 
     failed: list[str] = []
-    held, left = [], engine.memory // _SHARE
-    for batch in batches(failed):
+    read = batches(failed)
+    held, left = deque[Any](), engine.memory // _SHARE
+
+    def each(noted: list[str]) -> Iterator[Any]:
+        while held:
+            yield held.popleft()
+        yield from read
+        noted += failed
+
+    for batch in read:
         held.append(batch)
         left -= batch.nbytes
-        if left < 0:  # read again from the start, so that the engine may spill
-            held.clear()
-            import_batches(table, shown, batches, engine)
+        if left < 0:  # too many to stay here: the engine may spill them
+            import_batches(table, shown, each, engine)
             return
     if failed:
         raise unread_to_its_end(failed[0])
@@ -174,9 +182,13 @@ def _orc(path: str) -> Any:
 
 
 def _orc_batches(path: str, used: list[str]) -> Iterator[Any]:
-    file = _orc(path)
-    for index in range(file.nstripes):
-        yield file.read_stripe(index, columns=used)
+    # A stripe is 64 MB of a file, and ORCFile reads it at once.
+    from pyarrow import dataset, fs
+
+    file = dataset.OrcFileFormat().make_fragment(path, fs.LocalFileSystem())
+    yield from file.to_batches(
+        columns=used, batch_size=_ROWS, batch_readahead=1, fragment_readahead=1, use_threads=False
+    )
 
 
 # ---- Avro
