@@ -110,7 +110,7 @@ def test_a_small_file_is_read_where_it_is_as_a_large_one_is_from_a_copy(
         read.append(path)
         return batches(path, used)
 
-    monkeypatch.setitem(schema_files._BATCHES, kind, noted)  # type: ignore[arg-type]
+    monkeypatch.setitem(schema_files._BATCHES, kind, noted)
     for share in (schema_files._SHARE, 10**12):
         monkeypatch.setattr(schema_files, "_SHARE", share)
         with open_source(tmp_path / name) as source:
