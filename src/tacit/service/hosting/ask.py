@@ -262,8 +262,9 @@ class Ask:
 
     @property
     def text(self) -> str:
-        """The request as text: equal requests in the same order, equal texts."""
-        return canonical(self.to_json(), "request", sort=False)
+        """The request as text: equal for requests that name the same in the same order."""
+        content = canonical({self.way: self.content}, "request", sort=False)
+        return content + canonical([self.price, self.table, self.free], "request")
 
     def question(self, hosted: Hosted, caller: Caller, *, dry_run: bool = True) -> Question:
         """Return the question to a data set, on account of a caller; nothing is spent yet."""
