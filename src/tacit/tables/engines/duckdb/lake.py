@@ -106,7 +106,12 @@ def open_lake(
     check: Callable[[str], None],
 ) -> tuple[str, Schema, list[str]]:
     """Return the relation that a version of a table will be, its columns, and its files."""
-    table = {"Delta": _delta, "Iceberg": _iceberg, "Hudi": _hudi}[kind](location, version, check)
+    read: Mapping[str, Callable[[str, Any, Callable[[str], None]], LakeTable]] = {
+        "Delta": _delta,
+        "Iceberg": _iceberg,
+        "Hudi": _hudi,
+    }
+    table = read[kind](location, version, check)
     names = [column.name for column in table.columns]
     refuse_like_names(names)
     for file in table.files:
@@ -682,7 +687,8 @@ def _hudi(root: str, instant: str | None, check: Callable[[str], None]) -> LakeT
         }
         paths = _slices(root, upto, timeline, commits, is_new, check)
         columns = _hudi_columns(root, upto, commits, properties)
-        fields = [f.partition(":")[0] for f in _listed(properties, "hoodie.table.partition.fields")]
+        given = properties.get("hoodie.table.partition.fields", "").split(",")
+        fields = [name for field in given if (name := field.partition(":")[0].strip())]
         dropped = properties.get("hoodie.datasource.write.drop.partition.columns") == "true"
     if not dropped:
         return LakeTable([LakeFile(path, {}) for path in paths], columns)
@@ -866,10 +872,6 @@ def _hudi_columns(
         if name not in _HUDI_OWN:
             columns.append(LakeColumn(name, type_, name, None, kind.endswith("tz=UTC]")))
     return columns
-
-
-def _listed(properties: Mapping[str, str], name: str) -> list[str]:
-    return [one.strip() for one in properties.get(name, "").split(",") if one.strip()]
 
 
 def _hudi_parts(
