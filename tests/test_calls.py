@@ -138,10 +138,18 @@ def test_functions_are_pickled_by_their_names() -> None:
 
 
 def test_calls_in_a_message_are_spelled_as_elsewhere() -> None:
-    told = "give tc.mean('age', 0, 100) or tc.cut('age', [0, 9])"
-    spelled = rewritten(told, lambda name, given: f"{name} of {given[0]}" if given[1:2] else None)
-    assert spelled == "give mean of age or cut of age"
-    assert rewritten(told, lambda name, given: None) == told
+    told = (
+        "give tc.mean('age', 0, 100) or tc.cut('age', [0, 9]) or tc.count() or "
+        "tc.covariance(..., bounds={'age': (0, 100), \"it's\": (0, 9)}), or clip it, (...)"
+    )
+    spelled = rewritten(
+        told, lambda name, given, bounds: f"{name} {given} {bounds}" if given else None
+    )
+    assert spelled == (
+        "give mean ['age', '0', '100'] {} or cut ['age', '0,9'] {} or tc.count() or covariance "
+        "['...'] {'age': ('0', '100'), \"it's\": ('0', '9')}, or clip it, (...)"
+    )
+    assert rewritten(told, lambda *_: None) == told
 
 
 @pytest.mark.parametrize("given", [3, None, np.array(3)])

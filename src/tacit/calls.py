@@ -19,20 +19,26 @@ from tacit.errors import CallError, ShortTraceback, UsageError, did_you_mean
 
 T = TypeVar("T")
 
-# A call that a message shows, such as ``tc.mean('age', 0, 100)``.
-_SHOWN = re.compile(r"tc\.([a-z_]+)\(([^()]*)\)")
+# A call that a message shows, such as ``tc.mean('age', 0, 100)``, or of several columns
+# ``tc.covariance(..., bounds={'age': (0, 100)})``.
+_SHOWN = re.compile(r"tc\.([a-z_]+)\(((?:bounds=\{[^{}]*\}|[^()])*)\)")
+_BOUNDS = re.compile(r"(?:\{|, )(['\"])(.*?)\1: \(([^()]*), ([^()]*)\)")
+Spelling = Callable[[str, list[str], Mapping[str, tuple[str, str]]], str | None]
 
 _SUGGESTIONS = "__instead__"
 _OWN = "_instead_of"
 
 
-def rewritten(message: str, write: Callable[[str, list[str]], str | None]) -> str:
+def rewritten(message: str, write: Spelling) -> str:
     """Return a message of Python in which ``write`` spells the calls, as a flag or in SQL."""
+    # It gets the name, the arguments, and the bounds by column, where these are one of them.
 
     def spelled(call: re.Match[str]) -> str:
-        lists = re.sub(r"\[([^\]]*)\]", lambda inner: inner[1].replace(", ", ","), call[2])
-        given = re.sub(r"['\"]", "", lists)
-        replacement = write(call[1], given.split(", ") if given else [])
+        before, _, named = call[2].partition("bounds=")
+        bounds = {column: (low, high) for _, column, low, high in _BOUNDS.findall(named)}
+        lists = re.sub(r"\[([^\]]*)\]", lambda inner: inner[1].replace(", ", ","), before)
+        given = re.sub(r"['\"]|, $", "", lists)
+        replacement = write(call[1], given.split(", ") if given else [], bounds)
         return call[0] if replacement is None else replacement
 
     return _SHOWN.sub(spelled, message)

@@ -325,6 +325,7 @@ _READ = {
     "positions": "with positions in {0}",
     "version": "in its version {0}",
     "snapshot": "in its snapshot {0}",
+    "instant": "at its instant {0}",
     "sheet": "from its sheet {0!r}",
     "path": "from {0}",
 }

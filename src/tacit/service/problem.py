@@ -112,6 +112,8 @@ def in_fields(message: str) -> str:
     'say what this release may spend: "epsilon": "1/2"'
     >>> in_fields("give them, such as tc.mean('age', 0, 100)")
     'give them, such as {"statistic": "mean", "column": "age", "lower": 0, "upper": 100}'
+    >>> in_fields("give them, such as tc.covariance(..., bounds={'age': (0, 100)})")
+    'give them, such as {"statistic": "covariance", ..., "bounds": {"age": [0, 100]}}'
     >>> in_fields("declare whom it protects: unit = { person = 'id', rows = 5 }")
     'declare whom it protects: "unit": {"person": "id", "rows": 5}'
     """
@@ -130,12 +132,15 @@ def _json(declared: re.Match[str]) -> str:
     return f"{name}{{{fields}}}"
 
 
-def _answer(name: str, given: list[str]) -> str | None:
+def _answer(name: str, given: list[str], bounds: Mapping[str, tuple[str, str]]) -> str | None:
     """Return the fields of an answer that a call asks for."""
     try:
         names = statistic_named(name).fields
     except UsageError:
         return None
+    if bounds:
+        ends = ", ".join(f'"{one}": [{low}, {high}]' for one, (low, high) in bounds.items())
+        return f'{{"statistic": "{name}", ..., "bounds": {{{ends}}}}}'
     if len(given) != len(names):
         given, names = [], ()
     values = [part if part[:1].isdigit() else f'"{part}"' for part in given]

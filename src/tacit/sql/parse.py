@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, NoReturn
@@ -60,18 +60,17 @@ def placed(node: Any) -> Iterator[None]:
 
 def _in_sql(message: str) -> str:
     """Return a message in which an aggregate with bounds is written as in SQL."""
-    return rewritten(_OF_BOTH.sub(r"clamp(\1, \2) inside it", message), _bounded)
+    return rewritten(message, _bounded)
 
 
-def _bounded(name: str, given: list[str]) -> str | None:
+def _bounded(name: str, given: list[str], bounds: Mapping[str, tuple[str, str]]) -> str | None:
+    for column, (low, high) in bounds.items():  # of a statistic of two columns, those of one
+        return f"clamp({column}, {low}, {high}) inside it"
     if name not in _BOUNDED or len(given) != 3:
         return None
     column, low, high = given
     return f"{_BOUNDED[name]}(clamp({column}, {low}, {high}))"
 
-
-# A call of a statistic of two columns, with bounds of one.
-_OF_BOTH = re.compile(r"tc\.\w+\(\.\.\., bounds=\{'(.*?)': \((.*?)\)\}\)")
 
 # SQL names of the statistics that need bounds.
 _BOUNDED = {

@@ -262,8 +262,8 @@ def open_source(
 
     Args:
         source: a path to a CSV or Parquet file, one of SPSS, Stata or SAS, of Arrow, ORC, Avro or
-            JSON lines; a folder, a glob or a list of them; the folder of a table of Delta or
-            Iceberg; a pandas, polars or Arrow table, a dataset of pyarrow, a dict of
+            JSON lines; a folder, a glob or a list of them; the folder of a table of Delta,
+            Iceberg or Hudi; a pandas, polars or Arrow table, a dataset of pyarrow, a dict of
             columns; a table of deltalake or pyiceberg; a DuckDB relation; with ``table``, a DuckDB
             connection, a file of DuckDB or SQLite, or the URL of a PostgreSQL database or an open
             connection of psycopg to it; a DataFrame of Spark, or a SparkSession with ``table``.
@@ -298,7 +298,8 @@ def open_source(
             the signs of numbers, such as ``","`` and ``"."``; a point and none by default.
             ``skip``: how many lines come before the names.  ``comment``: the sign at the start of
             lines that are not rows.  Of a table of Delta ``version``, of one of Iceberg
-            ``snapshot``: which one is read, the latest by default.  ``sheet``: which one of a
+            ``snapshot``, of one of Hudi ``instant``: which one is read, the latest by default.
+            ``sheet``: which one of a
             workbook is read.  ``layout``: the columns of a file of fixed width, each with its
             ``name``, its ``start`` (from 1), its ``width`` or its ``end``, and if known its
             ``kind`` and its ``decimals``, the digits behind a point that is not written.

@@ -136,6 +136,7 @@ _OPTIONS = {
     "positions": _is_text,
     "version": lambda value: type(value) is int,
     "snapshot": _is_text,
+    "instant": _is_text,
     "sheet": _is_text,
     "path": _is_text,
 }

@@ -452,6 +452,7 @@ def csv_of(source: TableOptions) -> ReadOptions:
         "comment": source.comment,
         "version": source.version,
         "snapshot": source.snapshot,
+        "instant": source.instant,
         "sheet": source.sheet,
         "layout": None if source.layout is None else layout_in(source.layout),
         "positions": source.positions,

@@ -166,6 +166,9 @@ class TableOptions:
     snapshot: Text = _table(
         "The id of the snapshot of a table of Iceberg; the latest by default.", "ID"
     )
+    instant: Text = _table(
+        "The instant of a commit of a table of Hudi; the latest by default.", "INSTANT"
+    )
     sheet: Text = _table("The sheet of a workbook that has several.", "NAME")
     layout: Text = _table(
         "A CSV file with the columns of a file of fixed width: name, start, width or end, and "
@@ -223,7 +226,9 @@ class AskOptions:
         "Cut a column of numbers into the groups COL_group, for --by.", "COL:E0,E1,..."
     )
     keys: Texts = _groups(
-        "The public groups: a,b,c or 1..6; for several columns COL=a,b,c each.", "VALUE,..."
+        "The public groups: a,b,c or 1..6, or labels: the values that have one in the file; for "
+        "several columns COL=a,b,c each.",
+        "VALUE,...",
     )
     keys_file: Text = _groups("A public CSV file with the columns of --by.", "FILE")
     rounds: int | None = _groups(

@@ -8,7 +8,7 @@ import re
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -114,16 +114,18 @@ def in_flags(message: str) -> str:
     'say what this release may spend: --epsilon 1/2'
     >>> in_flags("give them, such as tc.mean('age', 0, 100)")
     'give them, such as --mean age:0:100'
+    >>> in_flags("give them, such as tc.covariance(..., bounds={'age': (0, 100)})")
+    'give them, such as --covariance age:0:100,...'
     """
     for call, flags in _FLAGS.items():
         message = re.sub(call, flags, message)
     return rewritten(message, _flag)
 
 
-def _flag(name: str, given: list[str]) -> str:
+def _flag(name: str, given: list[str], bounds: Mapping[str, tuple[str, str]]) -> str:
     """Return the flag of a kind of answer: its column, and what belongs to it, after colons."""
     flag = "--" + name.replace("_", "-")
-    value = ":".join(given)
+    value = ",".join([*(":".join([one, *ends]) for one, ends in bounds.items()), ":".join(given)])
     return flag if value in ("", "...") else f"{flag} {value}"
 
 

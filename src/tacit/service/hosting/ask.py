@@ -257,12 +257,14 @@ class Ask:
     @property
     def body(self) -> str:
         """The request as a job stores it."""
-        return json.dumps(self.to_json(), sort_keys=True)
+        # In the order in which it names answers and derived columns: another is another question.
+        return json.dumps(self.to_json())
 
     @property
     def text(self) -> str:
-        """The request as canonical text: equal requests, equal texts."""
-        return canonical(self.to_json(), "request")
+        """The request as text: equal for requests that name the same in the same order."""
+        content = canonical({self.way: self.content}, "request", sort=False)
+        return content + canonical([self.price, self.table, self.free], "request")
 
     def question(self, hosted: Hosted, caller: Caller, *, dry_run: bool = True) -> Question:
         """Return the question to a data set, on account of a caller; nothing is spent yet."""
@@ -275,7 +277,7 @@ class Ask:
         content = {self.way: self.content}
         if self.way == "question":  # its fields are read together with its price
             content |= self.price
-        canonical_text = canonical(content, "request")
+        canonical_text = canonical(content, "request", sort=False)
         return hosted.question(caller, self.table, canonical_text, self._build, dry_run=dry_run)
 
     def _build(self, session: Session) -> Asked:

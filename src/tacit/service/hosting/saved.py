@@ -64,7 +64,7 @@ class SavedQuestions:
             "id": secrets.token_hex(16),
             "dataset": hosted.name,
             "title": title,
-            "body": json.dumps(ask.to_json(), sort_keys=True),
+            "body": json.dumps(ask.to_json()),
             "words": words.replace("\0", "\ufffd"),  # PostgreSQL stores no NUL
             **request_values(caller, self._clock()),
         }

@@ -537,7 +537,8 @@ def _priced(ask: Ask, hosted: Hosted, caller: Caller) -> PricedAsk:
 
 def _same(job: Job, dataset: str, body: str, own: bool) -> Job:
     """Return the job of an idempotency key, if it is the same request."""
-    if (job.dataset, job.body, own) != (dataset, body, True):
+    same = json.loads(job.body) == json.loads(body)
+    if (job.dataset, same, own) != (dataset, True, True):
         raise Problem(
             "conflict",
             "this Idempotency-Key belongs to another request of yours",

@@ -90,7 +90,7 @@ class ApprovalRequests(Generic[_T]):
         row = {
             "id": identity,
             "dataset": dataset,
-            "content": json.dumps(content, sort_keys=True),
+            "content": json.dumps(content),
             **request_values(caller, self._clock()),
             "state": WAITING,
             "reason": None,

@@ -458,7 +458,7 @@ class ReleaseSchedules:
         row = {
             "id": priced.identity,
             "dataset": dataset,
-            "content": json.dumps(scheduled.to_json(), sort_keys=True),
+            "content": json.dumps(scheduled.to_json()),
             **request_values(caller, self._clock()),
             "state": PAYING,
             "due": due[0],

@@ -286,12 +286,11 @@ class Connected:
         if not hosted.settings.approval:
             return None
         queue = self._parts.releases.queue
-        body = json.dumps(ask.to_json(), sort_keys=True)
         team = (self.caller.team,) if hosted.owner.per_team else None
         scope = [JobScope(hosted.name, self.caller.name, team)]
         for state in ("waiting", "running"):
             for job in queue.listed(scope, state=state, limit=1000):
-                if job.body == body:
+                if job.body == ask.body:
                     return job
         return None
 

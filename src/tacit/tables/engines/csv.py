@@ -62,6 +62,7 @@ class CsvOptions(TypedDict, total=False):
     positions: str
     version: int | None
     snapshot: int | str | None
+    instant: int | str | None
     sheet: str | None
 
 
@@ -94,6 +95,7 @@ class CsvFormat:
     positions: str = "characters"  # what the layout counts: characters, or bytes
     version: int | None = None  # of a table of Delta; None is the latest
     snapshot: str | None = None  # of a table of Iceberg, the digits of its id; None is the latest
+    instant: str | None = None  # of a table of Hudi, its digits; None is the latest
     sheet: str | None = None  # of a workbook; None is its only one
 
     @property
@@ -181,7 +183,8 @@ def csv_format(**given: Unpack[CsvOptions]) -> CsvFormat:
         layout=layout,
         positions=options.get("positions", "characters"),
         version=_version(options.get("version")),
-        snapshot=_snapshot(options.get("snapshot")),
+        snapshot=_digits(options.get("snapshot"), "snapshot"),
+        instant=_digits(options.get("instant"), "instant"),
         sheet=_sheet(options.get("sheet")),
     )
     if form.positions not in POSITIONS or (form.positions != "characters" and not layout):
@@ -308,14 +311,19 @@ def _version(version: Any) -> int | None:
     return None if version is None else as_integer(version, "version", minimum=0)
 
 
-def _snapshot(snapshot: Any) -> str | None:
-    if snapshot is None:
+_OF_DIGITS = {
+    "snapshot": ("[0-9]{1,19}", "the id of a snapshot, such as 314112803198979651"),
+    "instant": ("[0-9]{14,17}", "the instant of a commit, such as 20261130143000000"),
+}
+
+
+def _digits(given: Any, name: str) -> str | None:
+    if given is None:
         return None
-    digits = str(snapshot) if type(snapshot) in (int, str) else ""
-    if not re.fullmatch("[0-9]{1,19}", digits):
-        raise UsageError(
-            f"snapshot= is the id of a snapshot, such as 314112803198979651, not {snapshot!r}"
-        )
+    digits = str(given) if type(given) in (int, str) else ""
+    form, meaning = _OF_DIGITS[name]
+    if not re.fullmatch(form, digits):
+        raise UsageError(f"{name}= is {meaning}, not {given!r}")
     return digits
 
 
@@ -328,6 +336,7 @@ def _sheet(sheet: Any) -> str | None:
 _OF_OTHERS = {
     "version": "tables of Delta",
     "snapshot": "tables of Iceberg",
+    "instant": "tables of Hudi",
     "sheet": "workbooks",
 }
 

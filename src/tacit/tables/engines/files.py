@@ -84,7 +84,7 @@ _KINDS = {
     "access": _Kind("a database of Access", "export the table from Access to a CSV file (UTF-8)"),
     "excel": _Kind("a workbook", "name it .xlsx"),
     "workbook": _Kind(
-        "a workbook of another kind than .xlsx, or one with a password",
+        "a workbook with a password, or of another kind than .xlsx",
         "save it as .xlsx without a password, in a place that is safe, or as CSV (UTF-8)",
     ),
     "zip": _Kind("a zip archive", "unpack it, and name the files in it"),
@@ -333,7 +333,7 @@ def _descriptors() -> list[int]:
 # *A table whose format has a log is not the union of its files.*  Delta, Iceberg, Hudi, DuckLake,
 # Paimon and the sinks of Spark's streams leave files of removed and superseded rows in place, so
 # that one person would count once per version.  Their files are refused, named one by one too; the
-# folder of a table of Delta or Iceberg is read by its log (``duckdb/lake.py``).
+# folder of a table of Delta, Iceberg or Hudi is read by its log (``duckdb/lake.py``).
 #
 # *No file is read twice.*  A file that is reached by two names, through links or wildcards, is
 # refused, and so is a folder that links lead back into.
@@ -355,7 +355,8 @@ _FORMATS = {
     "Delta": f"name the folder of the table, 'TABLE', or in Python, pass DeltaTable(...), {_WRITE}",
     "Iceberg": "name the folder of the table, 'TABLE', or in Python, pass "
     f"catalog.load_table(...), {_WRITE}",
-    "Hudi": f"in Python, pass spark.read.format('hudi').load('TABLE'), {_WRITE}",
+    "Hudi": "name the folder of the table, 'TABLE', or in Python, pass "
+    f"spark.read.format('hudi').load('TABLE'), {_WRITE}",
     "Paimon": f"in Python, pass the table as Spark reads it, {_WRITE}",
     "DuckLake": "in Python, attach its catalog to a connection of DuckDB and pass "
     f"connection.sql('from lake.TABLE'), {_WRITE}",
@@ -543,7 +544,7 @@ def database_file(path: str | os.PathLike[str]) -> bool:
 
 
 def lake_of(path: str | os.PathLike[str]) -> str:
-    """Return ``"Delta"`` or ``"Iceberg"`` where a path names the folder of such a table.
+    """Return the format of a table that is read by its log, where a path names its folder.
 
     >>> lake_of("visits.parquet")
     ''
@@ -554,7 +555,7 @@ def lake_of(path: str | os.PathLike[str]) -> str:
     if location.casefold().endswith(METADATA) and os.path.isfile(location):
         return "Iceberg"
     kind = _own_format(location) if os.path.isdir(location) else ""
-    return kind if kind in ("Delta", "Iceberg") else ""
+    return kind if kind in ("Delta", "Iceberg", "Hudi") else ""
 
 
 # The formats of the folders that a caller reads once for many paths.

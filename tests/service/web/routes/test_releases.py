@@ -122,6 +122,22 @@ def test_the_accept_header_chooses_and_what_is_unknown_is_refused(
     assert client.get(f"{link}?form=round", token=ada).status_code == 400
 
 
+def test_answers_and_derived_columns_stay_in_the_order_of_the_request(
+    client: Client, ada: str
+) -> None:
+    """In another order it is another question, which the worker would not release."""
+    answers = {
+        "visits": {"statistic": "count"},
+        "age": {"statistic": "mean", "column": "doubled", "lower": 0, "upper": 200},
+    }
+    derived = {"plus": "cost + 1", "doubled": "plus * 2"}
+    for names in (list(answers), list(answers)[::-1]):
+        asked = {"answers": {name: answers[name] for name in names}, "with": derived}
+        result = released(client, ada, {"question": asked, "epsilon": 2})
+        assert result["state"] == "done"
+        assert [column["label"] for column in result["answer"]["columns"]] == names
+
+
 def test_a_replay_is_free_and_there_at_once(client: Client, ada: str, done: dict[str, Any]) -> None:
     eve = client.token("analyst", "visits", "eve")
     reply = client.post(ASK, json=BY_SITE, token=eve).json()

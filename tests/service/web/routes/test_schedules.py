@@ -100,6 +100,22 @@ def test_it_is_previewed_begun_and_made_by_the_clock(client: Client, clock: Cloc
 
 
 @pytest.mark.full
+def test_answers_stay_in_the_order_of_the_request(client: Client, clock: Clock) -> None:
+    """In another order it is another question, which would not be released."""
+    answers = {
+        "visits": {"statistic": "count"},
+        "cost": {"statistic": "mean", "column": "cost", "lower": 0, "upper": 99},
+    }
+    request = {"question": {"answers": answers}, "epsilon": "1/4"}
+    made = begin(client, client.token("analyst", name="ada"), request=request).json()
+    released(client, clock, "2026-01-31")
+    ada = client.token("analyst", name="ada")
+    shown = client.get(f"/v1/schedules/{made['id']}", token=ada).json()
+    release = client.get(shown["calendar"][0]["href"], token=ada).json()
+    assert [one["label"] for one in release["answer"]["columns"]] == list(answers)
+
+
+@pytest.mark.full
 def test_a_plan_is_released_under_one_charge_each_time(client: Client, clock: Clock) -> None:
     ada = client.token("analyst", name="ada")
     body = {**MONTHLY, "request": PLAN}

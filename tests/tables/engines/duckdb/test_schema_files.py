@@ -102,7 +102,15 @@ def test_a_small_file_is_read_where_it_is_as_a_large_one_is_from_a_copy(
     """Rows are copied only where they take much of the memory; a filter finds the same of both."""
     table = pa.Table.from_pylist(random_rows(random.Random(name), 60), SCHEMA)
     WRITERS[name](tmp_path / name, table)
-    found, copied = [], []
+    found, copied, read = [], [], []
+    kind = {"v.feather": "arrow", "v.arrows": "arrow stream", "v.orc": "orc"}[name]
+    batches: Any = schema_files._BATCHES[kind]
+
+    def noted(path: str, used: list[str]) -> Any:
+        read.append(path)
+        return batches(path, used)
+
+    monkeypatch.setitem(schema_files._BATCHES, kind, noted)
     for share in (schema_files._SHARE, 10**12):
         monkeypatch.setattr(schema_files, "_SHARE", share)
         with open_source(tmp_path / name) as source:
@@ -111,6 +119,7 @@ def test_a_small_file_is_read_where_it_is_as_a_large_one_is_from_a_copy(
             copied.append(max(size for (size,) in sizes))
     assert found[0] == found[1]
     assert copied == [0, 60]
+    assert len(read) == 2  # once each
 
 
 @pytest.mark.full

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
@@ -129,13 +130,20 @@ def _import(
                 failed.append(path)
 
     failed: list[str] = []
-    held, left = [], engine.memory // _SHARE
-    for batch in batches(failed):
+    read = batches(failed)
+    held, left = deque[Any](), engine.memory // _SHARE
+
+    def each(noted: list[str]) -> Iterator[Any]:
+        while held:
+            yield held.popleft()
+        yield from read
+        noted += failed
+
+    for batch in read:
         held.append(batch)
         left -= batch.nbytes
-        if left < 0:  # read again from the start, so that the engine may spill
-            held.clear()
-            import_batches(table, shown, batches, engine)
+        if left < 0:  # too many to stay here: the engine may spill them
+            import_batches(table, shown, each, engine)
             return
     if failed:
         raise unread_to_its_end(failed[0])
@@ -174,9 +182,13 @@ def _orc(path: str) -> Any:
 
 
 def _orc_batches(path: str, used: list[str]) -> Iterator[Any]:
-    file = _orc(path)
-    for index in range(file.nstripes):
-        yield file.read_stripe(index, columns=used)
+    # A stripe is 64 MB of a file, and ORCFile reads it at once.
+    from pyarrow import dataset, fs
+
+    file = dataset.OrcFileFormat().make_fragment(path, fs.LocalFileSystem())
+    yield from file.to_batches(
+        columns=used, batch_size=_ROWS, batch_readahead=1, fragment_readahead=1, use_threads=False
+    )
 
 
 # ---- Avro
@@ -205,7 +217,7 @@ def _avro_fields(path: str) -> dict[str, Any]:
             f"the schema of {path} has a type within itself, so a value of it may be too deep to "
             "be read: write the file again without that column"
         )
-    return {field["name"]: _present(field["type"]) for field in schema["fields"]}
+    return {field["name"]: present_type(field["type"]) for field in schema["fields"]}
 
 
 def _recursive(kind: Any, within: tuple[str, ...] = ()) -> bool:
@@ -220,22 +232,23 @@ def _recursive(kind: Any, within: tuple[str, ...] = ()) -> bool:
     return _recursive([*parts, *fields], within)
 
 
-def _present(kind: Any) -> Any:
-    """Return the type of the values that are there, of a union of one type and null."""
+def present_type(kind: Any) -> Any:
+    """Return the type of Avro of the values that are there, of a union of one type and null."""
     if isinstance(kind, list):
         others = [one for one in kind if one != "null"]
         kind = others[0] if len(others) == 1 else "union"
     nested = isinstance(kind, dict) and isinstance(kind.get("type"), (dict, list))
-    return _present(kind["type"]) if nested else kind
+    return present_type(kind["type"]) if nested else kind
 
 
 def _avro_schema(path: str) -> Any:
     import pyarrow as pa
 
-    return pa.schema([(name, _avro_type(kind)) for name, kind in _avro_fields(path).items()])
+    return pa.schema([(name, avro_type(kind)) for name, kind in _avro_fields(path).items()])
 
 
-def _avro_type(kind: Any) -> Any:
+def avro_type(kind: Any) -> Any:
+    """Return the type of Arrow of the values of a type of Avro."""
     import pyarrow as pa
 
     name = kind if isinstance(kind, str) else str(kind.get("type"))
@@ -265,7 +278,7 @@ def _avro_batches(path: str, used: list[str]) -> Iterator[Any]:
     import pyarrow as pa
 
     fields = _avro_fields(path)
-    schema = pa.schema([(name, _avro_type(fields[name])) for name in used])
+    schema = pa.schema([(name, avro_type(fields[name])) for name in used])
     with open(path, "rb") as file:
         rows = need("fastavro", "files").reader(
             _without_meanings(file), handle_unicode_errors="surrogateescape"

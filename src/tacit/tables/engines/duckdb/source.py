@@ -900,21 +900,22 @@ def _from_path(source: str | os.PathLike[str], csv: CsvOptions, engine: DuckEngi
 
 
 _OF_CELLS = ("types", "header", "null", "date_format", "time_format", "decimal", "thousands")
-_OF_OTHERS = ("version", "snapshot", "sheet")  # options that no CSV file has
+_OF_LAKES = {"Delta": "version", "Iceberg": "snapshot", "Hudi": "instant"}
+_OF_OTHERS = (*_OF_LAKES.values(), "sheet")  # options that no CSV file has
 
 
 def _from_lake(
     kind: str, source: str | os.PathLike[str], csv: CsvOptions, engine: DuckEngine
 ) -> Opened:
-    """Open a table of Delta or Iceberg, by its log."""
+    """Open a table of Delta, Iceberg or Hudi, by its log."""
     location, form = typed(source), csv_format(**csv)
     if isinstance(source, MetadataPath):
         location = source.metadata
-    own = "version" if kind == "Delta" else "snapshot"
+    own = _OF_LAKES[kind]
     refuse_csv(csv, f"a table of {kind} declares its own columns", but=[own])
     check = source.check if isinstance(source, ConfinedPath) else check_nothing
     check(location)
-    relation, schema, files = open_lake(kind, location, form.version, form.snapshot, engine, check)
+    relation, schema, files = open_lake(kind, location, getattr(form, own), engine, check)
     if isinstance(source, ConfinedPath):
         engine.before_each(partial(_check_all, source, files))
     label = Path(os.fspath(source).rstrip("/")).name or Path(location).resolve().name

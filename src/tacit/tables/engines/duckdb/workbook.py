@@ -163,6 +163,10 @@ def _text(value: Any) -> str | None:
 @contextmanager
 def _ods(path: str) -> Iterator[_Book]:
     with ZipFile(path) as file:
+        if _is_locked(file):
+            raise DataSourceError(
+                f"{Path(path).name} has a password: save it without one, in a place that is safe"
+            )
 
         def sheets() -> list[str]:
             return [name for name, row in _sheets_and_rows(file) if row is None]
@@ -179,6 +183,14 @@ def _ods(path: str) -> Iterator[_Book]:
             return islice(chain.from_iterable(each()), skip, _LAST)
 
         yield sheets, rows
+
+
+def _is_locked(file: ZipFile) -> bool:
+    """Return whether the parts of a file of OpenDocument, or all of them as one, are encrypted."""
+    if "META-INF/manifest.xml" not in file.namelist():
+        return False
+    with file.open("META-INF/manifest.xml") as manifest:
+        return any(element.tag.endswith("}encryption-data") for _, element in iterparse(manifest))
 
 
 _OASIS = "{urn:oasis:names:tc:opendocument:xmlns:"
