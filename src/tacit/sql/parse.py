@@ -74,7 +74,8 @@ def _bounded(name: str, given: list[str], bounds: Mapping[str, tuple[str, str]])
 
 # SQL names of the statistics that need bounds.
 _BOUNDED = {
-    **{name: name for name in ("sum", "median", "min", "max")},
+    **{name: name for name in ("sum", "median", "mad", "min", "max")},
+    "geometric_mean": "geomean",
     "mean": "avg",
     "var": "var_samp",
     "std": "stddev",

@@ -726,6 +726,7 @@ def test_several_columns_take_the_bounds_that_each_lacks():
         (tc.mean("pay"), [], r"tc\.mean\('pay', 0, 100\), or declare them"),
         (tc.mean("x"), [("x", C("pay") * 2)], r"clip it.*declare bounds of 'pay'"),
         (tc.covariance("age", "pay"), [], r"bounds=\{'pay': \(0, 100\)\}"),
+        (tc.geometric_mean("pay"), [], r"tc\.geometric_mean\('pay', 1, 100\)"),
     ],
 )
 def test_a_statistic_without_bounds_is_told_its_remedies(aggregate, derived, message):

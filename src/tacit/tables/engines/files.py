@@ -333,7 +333,7 @@ def _descriptors() -> list[int]:
 # *A table whose format has a log is not the union of its files.*  Delta, Iceberg, Hudi, DuckLake,
 # Paimon and the sinks of Spark's streams leave files of removed and superseded rows in place, so
 # that one person would count once per version.  Their files are refused, named one by one too; the
-# folder of a table of Delta, Iceberg or Hudi is read by its log (``duckdb/lake.py``).
+# folder of a table of Delta, Iceberg or Hudi is read by its log (``duckdb/lake.py``, ``hudi.py``).
 #
 # *No file is read twice.*  A file that is reached by two names, through links or wildcards, is
 # refused, and so is a folder that links lead back into.

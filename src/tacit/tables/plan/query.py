@@ -435,18 +435,18 @@ class Declared:
         self, aggregate: TableStatistic, column: str, derived: Mapping[str, Expression]
     ) -> str:
         """Return the ways to give a statistic of a column bounds."""
-        kind = aggregate.kind
+        kind, ends = aggregate.kind, f"{aggregate.lowest}, 100"
         example = (
-            f"..., bounds={{{column!r}: (0, 100)}}"
+            f"..., bounds={{{column!r}: ({ends})}}"
             if len(aggregate.clamped) > 1
-            else f"{column!r}, 0, 100"
+            else f"{column!r}, {ends}"
         )
         given = f"give them, such as tc.{kind}({example})"
         if column not in derived:
             remedy = f"{given}, or declare them for the column in a data set, {column} = "
-            remedy += "{ bounds = [0, 100] }"
+            remedy += f"{{ bounds = [{ends}] }}"
         else:
-            remedy = f"none follow for {derived[column]}: {given}, or clip it, (...).clip(0, 100)"
+            remedy = f"none follow for {derived[column]}: {given}, or clip it, (...).clip({ends})"
             lacking = sorted(derived[column].columns() - {*self.bounds, *derived})
             if lacking:
                 remedy += f", or declare bounds of {', '.join(map(repr, lacking))} in a data set"

@@ -63,7 +63,8 @@ from tacit.tables.engines.duckdb.frames import (
     open_polars,
     streamed,
 )
-from tacit.tables.engines.duckdb.lake import open_lake
+from tacit.tables.engines.duckdb.hudi import hudi_table
+from tacit.tables.engines.duckdb.lake import delta_table, iceberg_table, open_lake
 from tacit.tables.engines.duckdb.parquet import (
     OpaqueSqlError,
     check_remote,
@@ -900,8 +901,13 @@ def _from_path(source: str | os.PathLike[str], csv: CsvOptions, engine: DuckEngi
 
 
 _OF_CELLS = ("types", "header", "null", "date_format", "time_format", "decimal", "thousands")
-_OF_LAKES = {"Delta": "version", "Iceberg": "snapshot", "Hudi": "instant"}
-_OF_OTHERS = (*_OF_LAKES.values(), "sheet")  # options that no CSV file has
+# Of each format with a log the option that names a version, and what reads the log.
+_LAKES: dict[str, tuple[str, Any]] = {
+    "Delta": ("version", delta_table),
+    "Iceberg": ("snapshot", iceberg_table),
+    "Hudi": ("instant", hudi_table),
+}
+_OF_OTHERS = (*(own for own, _ in _LAKES.values()), "sheet")  # options that no CSV file has
 
 
 def _from_lake(
@@ -911,11 +917,11 @@ def _from_lake(
     location, form = typed(source), csv_format(**csv)
     if isinstance(source, MetadataPath):
         location = source.metadata
-    own = _OF_LAKES[kind]
+    own, read = _LAKES[kind]
     refuse_csv(csv, f"a table of {kind} declares its own columns", but=[own])
     check = source.check if isinstance(source, ConfinedPath) else check_nothing
     check(location)
-    relation, schema, files = open_lake(kind, location, getattr(form, own), engine, check)
+    relation, schema, files = open_lake(kind, read, location, getattr(form, own), engine, check)
     if isinstance(source, ConfinedPath):
         engine.before_each(partial(_check_all, source, files))
     label = Path(os.fspath(source).rstrip("/")).name or Path(location).resolve().name
