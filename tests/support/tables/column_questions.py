@@ -61,10 +61,15 @@ def plain(answer: Any) -> Any:
     return [plain(part) for part in answer] if isinstance(answer, (list, tuple)) else answer
 
 
-def answers(source: Source, kinds: dict[str, str]) -> dict[Any, Any]:
+BY_ROW, BY_PERSON = OneRowEach(), PersonUnit("p", rows=2)
+
+
+def answers(
+    source: Source, kinds: dict[str, str], units: Any = (BY_ROW, BY_PERSON)
+) -> dict[Any, Any]:
     """Ask every question of every column."""
     found = {}
-    for unit in (OneRowEach(), PersonUnit("p", rows=2)):
+    for unit in units:
         for name, kind in kinds.items():
             for number, (way, requests) in enumerate(of_column(name, kind)):
                 if number and "where" in way and isinstance(unit, PersonUnit):
