@@ -702,7 +702,7 @@ def test_what_spark_writes_is_read_alike(tmp_path, spark, stored, dictionary, mo
     ):
         with in_duckdb(some) as source:
             kinds = {n: c.kind for n, c in source.schema.items() if n != "p"}
-            expected = answers(source, kinds, units)
+            expected = answers(source, kinds, units, number)
         folder = str(tmp_path / f"spark{number}")
         WRITERS["pyarrow"](some, tmp_path / "given.parquet", draw)
         settings = {"outputTimestampType": stored}
@@ -727,7 +727,7 @@ def test_what_spark_writes_is_read_alike(tmp_path, spark, stored, dictionary, mo
                 lambda folder=folder: open_source(spark.read.parquet(folder)),
             ):
                 with opens() as source:
-                    found = answers(source, kinds, units)
+                    found = answers(source, kinds, units, number)
                 assert {w: found[w] for w in expected if found[w] != expected[w]} == {}
 
 
