@@ -8,8 +8,8 @@ PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.1
   $$name $(NEW_ENOUGH) 2>/dev/null && { echo $$name; break; }; done)
 VENV ?= .venv
 WORKERS ?= 2
-# One more where many tests wait for a server or a browser.
-WORKERS_ALL ?= 3
+# Two more where many tests wait: for a server, a browser, a tick.
+WORKERS_ALL ?= 4
 PEERS ?= opendp diffprivlib pydp
 # Versions that were tested together.  The newest instead: make test CONSTRAINTS=
 # the oldest: make test CONSTRAINTS=.ci/oldest.txt (make clean first)

@@ -32,7 +32,14 @@ settings.register_profile("random", max_examples=100, print_blob=True, **STEADY)
 settings.load_profile("full")
 
 SERVERS = {"postgres_server": "postgres", "local_spark": "spark"}
-"""What starts a server, and the group of tests that share it in one process."""
+"""What starts a server, and its name."""
+
+SHARED = ("spark",)
+"""Servers that take long to start: one process has all of their tests.
+
+A PostgreSQL is there in half a second, and its tests wait more than they work: each process has
+its own.
+"""
 
 MANY, VERY_MANY = 4, 16
 """Cases of a test above which the fast tests run a quarter of them, and an eighth."""
@@ -40,7 +47,7 @@ MANY, VERY_MANY = 4, 16
 LONGEST_ID = 60
 """Characters of a text that names a case of a test; a case may be a body of megabytes."""
 
-FIRST = ("spark-written", "spark", "postgres", "browser", "site")
+FIRST = ("spark-written", "spark", "browser", "site", "postgres")
 """Groups that take longest for each of their tests: a run that begins one last ends with it."""
 
 SEVERAL = 30
@@ -168,12 +175,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> Generator[None, None, No
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A test that asks for a server is one of the full run, and shares it with its like."""
+    """A test that asks for a server is one of the full run, and may share it with its like."""
     for item in items:
         for fixture, group in SERVERS.items():
             if fixture in getattr(item, "fixturenames", ()) or engine_of(item) == group:
                 item.add_marker(pytest.mark.full)
-                if item.get_closest_marker("xdist_group") is None:
+                if group in SHARED and item.get_closest_marker("xdist_group") is None:
                     item.add_marker(pytest.mark.xdist_group(group))
     if config.getoption("loadgroup", default=False):
         take_several(items)

@@ -259,7 +259,6 @@ def test_pages_read_well_in_a_browser(site: Site, tmp_path: Path) -> None:
         "address": f"http://127.0.0.1:{server.server_port}",
         "pages": pages,
         "search": "smooth_noise",
-        "folder": str(tmp_path),
         "exercises": {page: [one[:2] for one in typed] for page, typed in answers().items()},
     }
     (tmp_path / "orders.json").write_text(json.dumps(orders))

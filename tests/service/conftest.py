@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from support.service.client import Client, running
 from support.service.hosting import hosted_clinic
+from support.service.other_process import Mortals
 from tacit.service import database as database_module
 from tacit.service.database import Database
 
@@ -35,6 +36,13 @@ def compiled_once() -> Iterator[None]:
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     with running(hosted_clinic(tmp_path_factory.mktemp("clinic"))) as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def mortals() -> Iterator[Mortals]:
+    made = Mortals()
+    yield made
+    made.process.communicate(timeout=60)
 
 
 @pytest.fixture

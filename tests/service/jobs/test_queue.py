@@ -6,8 +6,6 @@ import io
 import json
 import math
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -21,12 +19,11 @@ from hypothesis import strategies as st
 from sqlalchemy import exc
 
 from support.servers.postgres_server import Database as KilledWorkersDatabase
-from support.service import other_process
 from support.service.client import Client, running
 from support.service.clock import Clock
 from support.service.hosting import COUNT, DECLARED, hosted_clinic, released
 from support.service.jobs import LATENCY, add, find
-from support.service.other_process import ADA, PLACES, QUESTION
+from support.service.other_process import ADA, PLACES, QUESTION, Mortals
 from support.service.pages import Browser
 from support.threads import at_once
 from tacit.accounting import epsilon
@@ -310,34 +307,6 @@ def test_a_key_stands_for_its_request_for_a_week(queue: Queue, clock: Clock) -> 
 # A process that is killed at any place of a release: one charge, one noise, and it goes on.
 
 
-SCRIPT = Path(other_process.__file__)
-
-
-class Mortals:
-    """Processes that are killed, one after the other; what they import is imported once."""
-
-    def __init__(self) -> None:
-        command = [sys.executable, str(SCRIPT), "killed_in_turn"]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-
-    def end(self, folder: Path, place: str) -> int:
-        """How a process ended that was to be killed at a place."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps([str(folder), place]) + "\n")
-        self.process.stdin.flush()
-        return int(self.process.stdout.readline())
-
-
-@pytest.fixture(scope="module")
-def mortals() -> Iterator[Mortals]:
-    made = Mortals()
-    yield made
-    made.process.communicate(timeout=60)
-
-
 def later() -> float:
     """A clock of a machine on which the lease of the dead is over."""
     return time.time() + 3 * LEASE / 2
@@ -372,7 +341,7 @@ def goes_on(folder: Path, mortals: Mortals, place: str) -> None:
     assert first.datasets.of("visits").ledger(None).spent.is_nothing
     first.datasets.close()
     first.database.close()
-    assert mortals.end(folder, place) == -signal.SIGKILL
+    assert mortals.end("killed", str(folder), place) == -signal.SIGKILL
     state = ServiceState(settings, later)
     ledger = state.datasets.of("visits").ledger(None)
     before = ledger.history()

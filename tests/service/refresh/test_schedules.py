@@ -5,8 +5,6 @@ from __future__ import annotations
 import calendar as months
 import json
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -19,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tacit as tc
-from support.service import other_process
 from support.service.clinic import FAST, write_clinic
 from support.service.clock import at
+from support.service.other_process import Mortals
 from tacit.accounting.budget import Budget
 from tacit.errors import BudgetError, LedgerError, UsageError
 from tacit.service.access import Caller
@@ -502,15 +500,14 @@ def test_a_process_that_dies_while_it_makes_a_release_leaves_it_to_another(
 
 
 @pytest.mark.full
-def test_processes_that_are_killed_lose_nothing_and_charge_nothing_twice(clinic: Clinic) -> None:
-    program = str(Path(other_process.__file__))
+def test_processes_that_are_killed_lose_nothing_and_charge_nothing_twice(
+    clinic: Clinic, mortals: Mortals
+) -> None:
     body = json.dumps(QUARTER.to_json())
 
     def killed(place: str) -> None:
-        words = [sys.executable, program, "killed_in_a_schedule"]
-        words += [str(clinic.folder), place, str(clinic.now), body]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=120)
-        assert done.returncode == -signal.SIGKILL, done.stderr
+        given = str(clinic.folder), place, str(clinic.now), body
+        assert mortals.end("killed_in_a_schedule", *given) == -signal.SIGKILL
 
     for place, charges in (("row written", 0), ("a charge", 1), ("all charged", 4), ("paid", 4)):
         killed(place)

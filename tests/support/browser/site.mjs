@@ -1,6 +1,7 @@
 // Opens pages of the built site in a real browser, light and dark, wide and on a phone; checks each with axe.
 // Then searches, types answers to exercises, and reads the boxes of a page without scripts.
-// Usage: node site.mjs ORDERS.json, with { chromium, address, pages, search, folder, exercises }; prints JSON.
+// Usage: node site.mjs ORDERS.json, with { chromium, address, pages, search, exercises }; prints JSON.
+// With a "folder" in it, pictures of all pages are in that.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -44,7 +45,7 @@ try {
       const asked = how === LOOKS.light ? TAGS : { type: "rule", values: SEEN };
       const seen = await page.evaluate(async (rules) => {
         const root = document.documentElement;
-        const checked = await axe.run("article", { runOnly: rules });
+        const checked = await axe.run("article", { runOnly: rules, resultTypes: ["violations"] });
         return {
           overflow: root.scrollWidth > root.clientWidth + 1,
           broken: [...document.images].filter((i) => i.complete && !i.naturalWidth).map((i) => i.src),

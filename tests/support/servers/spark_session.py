@@ -29,6 +29,8 @@ SETTINGS = {
     "spark.sql.parser.manageParserCaches": "true",
     "spark.sql.parser.parserDfaCacheFlushRatio": "20",
     "spark.sql.shuffle.partitions": "2",
+    # Each query is described for the page that nobody looks at, by default in the longest form.
+    "spark.sql.ui.explainMode": "simple",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }

@@ -10,6 +10,7 @@ import json
 import os
 import resource
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -171,15 +172,34 @@ def killed(folder: str, place: str) -> None:
 def killed_in_turn() -> None:
     """Have processes killed that begin as this one is: nothing is open, and all is imported.
 
-    Each line names a folder and a place; the answer is how the process for it ended.
+    Each line names an action and what it is given; the answer is how the process for it ended.
     """
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
-            killed(*json.loads(line))
+            action, *given = json.loads(line)
+            globals()[action](*given)
             os._exit(0)
         _, status = os.waitpid(child, 0)
         tell(os.waitstatus_to_exitcode(status))
+
+
+class Mortals:
+    """Processes that are killed, one after the other; what they import is imported once."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, __file__, "killed_in_turn"]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def end(self, action: str, *given: str) -> int:
+        """How a process ended whose action was to be killed on the way."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps([action, *given]) + "\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
 
 
 def race_together(folder: str, times: str, *names: str) -> None:

@@ -61,13 +61,27 @@ def plain(answer: Any) -> Any:
     return [plain(part) for part in answer] if isinstance(answer, (list, tuple)) else answer
 
 
-def answers(source: Source, kinds: dict[str, str]) -> dict[Any, Any]:
-    """Ask every question of every column."""
+BY_ROW, BY_PERSON = OneRowEach(), PersonUnit("p", rows=2)
+
+
+def answers(
+    source: Source,
+    kinds: dict[str, str],
+    units: Any = (BY_ROW, BY_PERSON),
+    turn: int | None = None,
+) -> dict[Any, Any]:
+    """Ask every question of every column; of two tables in turn, 0 and 1, half of the conditions.
+
+    Each of the two has both sides of every second number.
+    """
     found = {}
-    for unit in (OneRowEach(), PersonUnit("p", rows=2)):
+    for unit in units:
         for name, kind in kinds.items():
             for number, (way, requests) in enumerate(of_column(name, kind)):
-                if number and "where" in way and isinstance(unit, PersonUnit):
+                condition = "where" in way
+                if condition and isinstance(unit, PersonUnit):
+                    continue
+                if condition and turn is not None and number // 2 % 2 != turn:
                     continue
                 query = IntegerQuery(source, unit, **way)
                 answer = query.run(requests)

@@ -36,21 +36,19 @@ def write(path, far, unit="ms", zone=None, within=False):
     return str(path)
 
 
-def numbers(source):
+def numbers(source, few=False):
     """Counts of the near and the far times of a file."""
     t = col("t")
-    asked = [
-        t.is_null(),
-        ~t.is_null(),
-        t.dt.year() == 1970,
-        t.dt.year() == 2023,
-        t.dt.hour() == 22,
-        t.dt.month().is_null(),
-        t > "9999-12-31",
-        t < "0001-01-01",
-        (t >= "1969-12-31") & (t < "1970-01-03"),
-        col("n") >= 1,
-    ]
+    asked = [t.is_null(), t.dt.year() == 1970, t > "9999-12-31", col("n") >= 1]
+    if not few:
+        asked += [
+            ~t.is_null(),
+            t.dt.year() == 2023,
+            t.dt.hour() == 22,
+            t.dt.month().is_null(),
+            t < "0001-01-01",
+            (t >= "1969-12-31") & (t < "1970-01-03"),
+        ]
     return [count(source, where) for where in asked]
 
 
@@ -88,7 +86,8 @@ def test_a_far_time_is_one_cell_as_it_is_on_duckdb(tmp_path, spark, zone, shape)
                 assert count(source, col("T").dt.year() == 1970) == 2
                 assert count(source, col("T") > "9999-12-31") == sum(t > 0 for t in far)
                 continue
-            assert numbers(source) == numbers(ours)
+            few = shape != "file"  # what is asked is compiled anew for each shape
+            assert numbers(source, few) == numbers(ours, few)
     if shape == "table":
         spark.sql("drop table far_table")
 

@@ -115,8 +115,6 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
     for name in ("desk", "night"):  # one that each walk declares
         (folder / "data" / f"{name}.csv").write_bytes((folder / "visits.csv").read_bytes())
     (folder / "data" / "sites.csv").write_text("site,region\n1,north\n2,south\n")
-    shots = folder / "shots"
-    shots.mkdir()
     with served(folder) as here:
         oracle = local.DirectEncoding(["red", "green", "blue"], epsilon=1)
         sent = b"".join(map(local.Wire(oracle).encode, oracle.perturb_many(["red", "blue"] * 200)))
@@ -129,7 +127,6 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
             "address": here.address,
             "token": here.token("analyst", name="ada", team="oncology"),
             "reviewer": here.token("curator", "reviewer", "auditor", name="rita"),
-            "folder": str(shots),
         }
         (folder / "orders.json").write_text(json.dumps(orders))
         assert NODE is not None
