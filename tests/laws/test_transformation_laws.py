@@ -153,6 +153,7 @@ HELD_ELSEWHERE = {
     "histogram",
     "moments",
     "logarithms",
+    "split_between_edges",
     "sum_by_group",
     "weighted_sum",
     "quantile_costs",
