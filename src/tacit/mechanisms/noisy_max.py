@@ -100,12 +100,14 @@ def crossings(
     room = FARTHEST
     if low is not None and high is not None:
         room = min(room, math.floor(high / lattice.grid) - math.ceil(low / lattice.grid))
-    leads = {(units + 1) // 2, 3 * units // 4, units}
-    if isinstance(step, Exponential):
-        # some that several scales have in common, a factor of at most 5/4 from each other
-        first, last = math.floor(1 / rate / 8), math.floor(_BEYOND / rate)
-        powers = [1 << j for j in range(first.bit_length(), last.bit_length() + 1)]
-        leads |= {units + j * quarters // 4 for j in powers for quarters in (4, 5, 6, 7)}
+    # some that several scales have in common, a factor of at most 5/4 from each other
+    first, last = math.floor(1 / rate / 8), math.floor(_BEYOND / rate)
+    powers = [1 << j for j in range(first.bit_length(), last.bit_length() + 1)]
+    few = {j * quarters // 4 for j in powers for quarters in (4, 5, 6, 7)}
+    leads = {units * eighths // 8 for eighths in range(4, 9)} | {(units + 1) // 2}
+    leads |= {lead for lead in few if lead < units}
+    if isinstance(step, Exponential):  # the leader may lead in both inputs
+        leads |= {units + more for more in few}
     found = []
     for lead in sorted(leads):
         far = (room - max(lead, units)) * rate
@@ -263,7 +265,7 @@ class PermuteAndFlip(Step):
     pair attains it at all e at once, so compositions are bounded from above; and randomized
     response, which pure DP alone implies, is attained at no e but the ends, -c and c.
 
-    The lower ends are those of three such pairs, which lead by c/2, 3c/4 and c before: the leader
+    The lower ends are those of such pairs with leads of up to c before: the leader
     wins with probability ``1 - e^-x / 2`` where it leads by x, and with ``e^-x / 2`` where it is x
     behind.  Any other candidates are far below: the most that they can change a probability by, the
     sum of ``e^-y`` for those y below the best, is charged.
