@@ -28,12 +28,14 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # so that no time is spent on waiting threads
 
 import tacit as tc
+from tacit.core import LInfinityDistance, Space, Vector, compose
 from tacit.core.losses.additive_noise import GaussianShift, LaplaceShift
 from tacit.core.losses.base import PrivacyLoss
 from tacit.core.losses.composition import ComposedLosses
 from tacit.core.losses.distribution import dominating_pair
 from tacit.core.losses.groups import sampled_groups
 from tacit.core.losses.sampling import sampled, sampled_without_replacement
+from tacit.mechanisms.noisy_max import Exponential, PermuteAndFlip
 
 DELTA = "1e-6"
 DELTAS = ("1e-6", "1e-10", "1e-15")
@@ -103,6 +105,37 @@ def of_groups(times: int = 50) -> list[list[float]]:
         print(
             f"| {distance} | {rows[-1][0]:.6f} to {rows[-1][1]:.6f} | {seconds:.2f} |", flush=True
         )
+    return rows
+
+
+def of_selection() -> list[list[Any]]:
+    """Print and return both ends of compositions that select among scores, and what they take.
+
+    The time is that over the same number of releases of Laplace noise of the same scales.
+    """
+    space = Space(Vector(int, size=5), LInfinityDistance())
+    print("\n| scales 20, 31, 47 | mechanism | epsilon | ratio | s | over Laplace |")
+    print("|---|---|---|---:|---:|---:|")
+    rows: list[list[Any]] = []
+    for times in ((3, 0, 0), (10, 0, 0), (100, 0, 0), (1, 1, 1), (10, 10, 10), (100, 30, 10)):
+        counts = list(zip((20, 31, 47), times, strict=True))
+        start = time.process_time()
+        ComposedLosses.of(
+            [(LaplaceShift(Fraction(scale * FINE, 2), FINE), k) for scale, k in counts if k]
+        ).epsilon(DELTA)
+        laplace = time.process_time() - start
+        for step in (Exponential, PermuteAndFlip):
+            parts = [part for scale, k in counts for part in [space >> step(scale)] * k]
+            start = time.process_time()
+            found: Any = compose(parts).epsilon(DELTA)
+            seconds = time.process_time() - start
+            ends = [float(found.lower), float(found.upper)]
+            rows.append([times, step.name, *ends, seconds, seconds / laplace])
+            print(
+                f"| {times} | {step.name} | {ends[0]:.4f} to {ends[1]:.4f} "
+                f"| {ends[1] / ends[0]:.4f} | {seconds:.2f} | {seconds / laplace:.1f} |",
+                flush=True,
+            )
     return rows
 
 
@@ -229,7 +262,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="write the results as JSON")
     given = parser.parse_args()
     precise_rows = precision()
-    group_rows = of_groups()
+    group_rows, selection_rows = of_groups(), of_selection()
     print()
     try:
         from dp_accounting.pld import privacy_loss_distribution as pld
@@ -272,6 +305,7 @@ def main() -> None:
             "rows": rows,
             "precision": precise_rows,
             "groups": group_rows,
+            "selection": selection_rows,
         }
         given.out.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -707,3 +708,66 @@ def test_a_long_history_is_read_whole(ledger_location):
             *(f"k{k}" for k in range(2100)),
         ]
         assert ledger.verify_chain() == 2102
+
+
+# How near to what is known beforehand any odometer can be.
+
+
+def _tail(x):
+    return math.erfc(x / math.sqrt(2)) / 2
+
+
+def _gaussian_epsilon(variance, delta):
+    """Epsilon of Gaussian releases of a variance that is known beforehand, by its closed form."""
+    root, low, high = math.sqrt(variance), 0.0, 60.0
+    for _ in range(60):
+        e = (low + high) / 2
+        large = _tail(e / root - root / 2) - math.exp(e) * _tail(e / root + root / 2) > delta
+        low, high = (e, high) if large else (low, e)
+    return high
+
+
+def _largest_delta(variances, reported):
+    """Delta of who stops at the best of these moments, when an odometer reports these epsilons.
+
+    The loss is a Brownian motion with the drift 1/2, and stopping at a loss of l is worth
+    ``1 - e^(E - l)``; backwards, the larger one of that and of going on.
+    """
+    z, (nodes, weights) = np.linspace(-6, 12, 3001), np.polynomial.hermite_e.hermegauss(40)
+    weights = weights / weights.sum()
+    value = None
+    for j in reversed(range(len(variances))):
+        v = variances[j]
+        loss = v / 2 + math.sqrt(v) * z
+        now = np.maximum(-np.expm1(np.minimum(reported[j] - loss, 0)), 0)
+        if value is not None:
+            after = variances[j + 1]
+            there = loss[:, None] + (after - v) / 2 + math.sqrt(after - v) * nodes
+            going_on = np.interp((there - after / 2) / math.sqrt(after), z, value) @ weights
+            now = np.maximum(now, going_on)
+        value = now
+    density = np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+    return float(value @ density) * (z[1] - z[0])
+
+
+@pytest.mark.parametrize(("delta", "least"), [(1e-6, 3), (1e-9, 1.5)])
+def test_no_odometer_reports_within_8_percent_of_what_is_known_beforehand(delta, least):
+    """At 40 moments from 0.25 to 10: with 8% more than each, the delta would be a few times that.
+
+    So where an odometer holds for who stops when they like, and its epsilons depend on the charges
+    alone, some are farther away.
+    """
+    variances = np.geomspace(0.0042 if delta > 1e-8 else 0.0023, 3.5 if delta > 1e-8 else 2.2, 40)
+    known = [_gaussian_epsilon(v, delta) for v in variances]
+    assert 0.2 < known[0] < 0.3
+    assert 9 < known[-1] < 11
+    assert _largest_delta(variances[:1], known[:1]) == pytest.approx(delta, rel=0.05)
+    assert _largest_delta(variances, [1.08 * e for e in known]) > least * delta
+    ours = [float(LossOdometer(Fraction(delta), _of_variance(v)).spent.amount) for v in variances]
+    assert _largest_delta(variances, ours) <= delta
+    assert all(e <= 1.3 * beforehand for e, beforehand in zip(ours, known, strict=True))
+
+
+def _of_variance(variance):
+    moments = tuple(math.ceil(t * (t + 1) * Fraction(variance) / 2 * (1 << 96)) for t in POWERS)
+    return OdometerCharge(moments, Fraction(0), None)

@@ -92,6 +92,8 @@ FOLDERS: dict[str, tuple[str, ...]] = {
         "tilted_sum",
         "composition",
         "distribution",
+        "ranges",
+        "two_outcomes",
         "additive_noise",
         "sampling",
         "groups",

@@ -4,6 +4,7 @@ import itertools
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from tacit import framework as fw
@@ -420,3 +421,47 @@ def test_permute_and_flip_is_never_worse_than_exponential():
             for step in (PermuteAndFlip(2), Exponential(2))
         ]
         assert losses[0] <= losses[1] + 1e-12
+
+
+def _events(mu, stop):
+    """Probabilities of events under outputs N(mu, 1) and N(0, 1), in three levels of scores.
+
+    Highest are outputs up to a cut, which only the neighbour has often; then, as the event, those
+    beyond another cut; all others are lowest.  By the formula of the winner, ``stop p / (A A-)``.
+    """
+    first = np.linspace(-6, 2, 161)[:, None]
+    second = np.maximum(first, np.linspace(-1, 9, 201)[None, :])
+
+    def taken(mean):
+        top = stop + (1 - stop) * _below(first - mean)
+        event = _below(mean - second)
+        return stop * event / (top * (top + (1 - stop) * event))
+
+    return taken(mu), taken(0.0)
+
+
+def _below(x):
+    """The normal distribution function."""
+    return np.vectorize(math.erfc)(-x / math.sqrt(2)) / 2
+
+
+@pytest.mark.parametrize(
+    ("mu", "stop", "chance"),
+    [(0.2, 0.1, 1e-6), (0.2, 0.01, 1e-6), (1.0, 0.1, 1e-6), (1.0, 0.1, 1e-3)],
+)
+def test_three_levels_of_scores_lose_nearly_what_is_claimed_of_the_best_run(mu, stop, chance):
+    """A pair within 7% of the upper end: far above what one run loses."""
+    one = GaussianShift(Fraction(round(10**6 / mu), 1000), 1000)
+    bound = float(selected(one, Fraction(str(stop))).epsilon(Fraction(str(chance))).upper)
+    own, other = _events(mu, stop)
+
+    def delta(epsilon):
+        return (own - math.exp(epsilon) * other).max()
+
+    low, high = 0.0, bound
+    assert delta(bound) <= chance
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (middle, high) if delta(middle) > chance else (low, middle)
+    assert bound <= 1.07 * low
+    assert low > 1.3 * float(one.epsilon(Fraction(str(chance))).upper)

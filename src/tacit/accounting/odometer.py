@@ -273,7 +273,12 @@ class Spending:
 # **How near it is.**  Where small releases make the loss a Brownian motion, h keeps its mean, and
 # who stops where the two sides touch has all that is proven: a bound that holds at all times
 # and is smaller for some losses is larger for others.  The shares decide for which it is small: for
-# epsilons between 1/4 and 10.
+# epsilons between 1/4 and 10.  Next to small Gaussian releases that are known beforehand it is 16
+# to 29% more there at a delta of 10^-6, and 11 to 20% at 10^-9.  *No epsilons that depend on the
+# charges alone are within 8% at all of these*: who stops at the best of 40 moments would then have
+# 3.7 times that delta, and 1.8 times (backward induction over the Brownian motion; a test).  At
+# 10^-6 and 160 moments it takes 15.8% until delta is enough.  A single power that is the best
+# beforehand is 6 to 9% above already.
 #
 # (Mixtures of powers: Robbins and Siegmund 1970; odometers: Rogers, Roth, Ullman, Vadhan, "Privacy
 # odometers and filters", 2016; Whitehouse, Ramdas, Rogers, Wu, "Fully adaptive composition in

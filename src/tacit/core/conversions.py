@@ -21,6 +21,7 @@ from tacit.core.losses.base import BothWays, Dominating, OfPair, PrivacyLoss
 from tacit.core.losses.composition import ComposedLosses, Summand
 from tacit.core.losses.distribution import BoundedRange, PrivacyLossDistribution, dominating_pair
 from tacit.core.losses.lattice import above
+from tacit.core.losses.ranges import Ranges, upper_deltas, upper_epsilon
 from tacit.core.measures import (
     ApproximateDP,
     ApproximateZeroConcentratedDP,
@@ -232,7 +233,7 @@ def epsilon_bound(measure: Measure, loss: Any, delta: Fraction) -> Enclosure | f
 
 @dataclass(frozen=True)
 class ConcentratedToo(Dominating):
-    """A dominating pair of a release, and the rho of its zCDP: each answer is the smaller one.
+    """A dominating pair of releases, and what else is known: each answer is the smallest one.
 
     >>> from tacit.core.losses.distribution import BoundedRange
     >>> one = ConcentratedToo(BoundedRange(Fraction(1, 100)), Fraction(1, 80000))
@@ -240,54 +241,94 @@ class ConcentratedToo(Dominating):
     2.4190...
     """
 
-    # Of few releases the pair says more, of many releases of bounded range rho does.
+    # Of many releases of bounded range rho says more than the pair, and the ranges say the most.
 
-    rho: Fraction  # the release is rho-zCDP
+    rho: Fraction  # all together are rho-zCDP
+    # the bounded ranges of all releases, fixed beforehand, where all have one, and how often each
+    # stands (:mod:`tacit.core.losses.ranges`)
+    ranges: Ranges | None = None
 
     def delta(self, epsilon: Number) -> Enclosure:
-        level = as_fraction(epsilon, "epsilon")
-        return self._smaller(level, super().delta(level))
+        return self.deltas([as_fraction(epsilon, "epsilon")])[0]
 
     def deltas(self, epsilons: Sequence[Fraction]) -> list[Enclosure]:
-        pairs = zip(epsilons, super().deltas(epsilons), strict=True)
-        return [self._smaller(level, pair) for level, pair in pairs]
-
-    def _smaller(self, level: Fraction, pair: Enclosure) -> Enclosure:
-        if level <= 0:
-            return pair
-        other = delta_bound(ZeroConcentratedDP(), self.rho, level)
-        return Enclosure(Fraction(0), min(pair.upper, other.upper))
+        pairs = super().deltas(epsilons)
+        small = [level for level in epsilons if level > 0]
+        known = upper_deltas(self.ranges, small) if self.ranges is not None and small else ()
+        of_ranges = dict(zip(small, known, strict=False))
+        uppers = [
+            min(
+                pair.upper,
+                of_ranges.get(level, pair.upper),
+                delta_bound(ZeroConcentratedDP(), self.rho, level).upper
+                if level > 0
+                else pair.upper,
+            )
+            for level, pair in zip(epsilons, pairs, strict=True)
+        ]
+        return [
+            Enclosure(min(pair.lower, upper), upper)
+            for pair, upper in zip(pairs, uppers, strict=True)
+        ]
 
     def epsilon(self, delta: Number) -> Enclosure | float:
         target = as_fraction(delta, "delta")
         pair = super().epsilon(target)
-        other = epsilon_bound(ZeroConcentratedDP(), self.rho, target) if target < 1 else pair
-        bounds = [bound for bound in (pair, other) if isinstance(bound, Enclosure)]
-        return min(bounds, key=lambda bound: bound.upper) if bounds else pair
+        uppers = [pair.upper] if isinstance(pair, Enclosure) else []
+        if target < 1:
+            other = epsilon_bound(ZeroConcentratedDP(), self.rho, target)
+            uppers += [other.upper] if isinstance(other, Enclosure) else []
+        if self.ranges is not None and 0 < target < 1:
+            known = upper_epsilon(self.ranges, target)
+            uppers += [] if known is None else [known]
+        if not uppers:
+            return pair
+        lower = pair.lower if isinstance(pair, Enclosure) else Fraction(0)
+        return Enclosure(min(lower, *uppers), min(uppers))
 
     def compose(self, other: PrivacyLoss) -> Dominating:
-        """Return what dominates two releases together: in both ways where both are known."""
+        """Return what dominates two releases together: in every way in which both are known."""
         pair = super().compose(other)
         if isinstance(other, ConcentratedToo):
-            return ConcentratedToo(pair.losses, self.rho + other.rho)
+            ranges = _together(self.ranges, other.ranges)
+            return ConcentratedToo(pair.losses, self.rho + other.rho, ranges, below=pair.below)
         if isinstance(other, GaussianShift):
-            return ConcentratedToo(pair.losses, self.rho + other.concentrated())
+            rho = self.rho + other.concentrated()
+            return ConcentratedToo(pair.losses, rho, below=pair.below)
         return pair
 
     def self_compose(self, times: int) -> Dominating:
-        return ConcentratedToo(self.losses.self_compose(times), times * self.rho)
+        pair = super().self_compose(times)
+        return ConcentratedToo(
+            pair.losses,
+            times * self.rho,
+            None if self.ranges is None else tuple((one, times * k) for one, k in self.ranges),
+            below=pair.below,
+        )
 
 
-def of_range(loss_range: Fraction) -> PrivacyLoss:
+def _together(first: Ranges | None, second: Ranges | None) -> Ranges | None:
+    """Return the ranges of both, where those of both are known."""
+    if first is None or second is None:
+        return None
+    counts: Counter[Fraction] = Counter()
+    for loss_range, k in (*first, *second):
+        counts[loss_range] += k
+    return tuple(sorted(counts.items()))
+
+
+def of_range(loss_range: Fraction, below: tuple[PrivacyLoss, ...] = ()) -> PrivacyLoss:
     """Return what dominates the losses of every release whose log ratios lie in an interval.
 
     >>> round(float(of_range(Fraction(1)).delta(0)), 4)
     0.2449
     """
     # loss_range: its length; the release is then ``loss_range^2 / 8``-zCDP (Cesar, Rogers, 2021).
+    # below: the losses of known pairs.
     if not loss_range:
         return dominating_pair(loss_range)
-    return ConcentratedToo(BoundedRange(loss_range), loss_range**2 / 8)
+    pair = BoundedRange(loss_range)
+    return ConcentratedToo(pair, loss_range**2 / 8, ((loss_range, 1),), below=below)
 
 
 # Moments of the privacy loss, bounded from above: what adds up over releases chosen adaptively.

@@ -27,8 +27,8 @@ from tacit.core import (
 )
 from tacit.core.conversions import of_range
 from tacit.core.losses.additive_noise import LaplaceShift
-from tacit.core.losses.base import BothWays, Dominating, PrivacyLoss
-from tacit.core.losses.distribution import PrivacyLossDistribution
+from tacit.core.losses.base import Dominating, OfPair
+from tacit.core.losses.two_outcomes import TwoOutcomes
 from tacit.errors import UsageError
 from tacit.mechanisms.grid_noise import AggregateGrid
 from tacit.mechanisms.output_distribution import FiniteDistribution, normalised
@@ -69,49 +69,65 @@ def costs_below_best(units: Any) -> NDArray[np.int64]:
     return np.array([min(best - int(u), FARTHEST) for u in units], dtype=np.int64)
 
 
-# Losses of two candidates of permute-and-flip that cross: pairs that lose nearly the most.
+# Losses of two candidates that cross: pairs that lose nearly the most.
 
 
 _BITS = 224
 _FAR = 300  # in scales: what is so far below the best is taken with probability below 2^-432
+_BEYOND = 8  # in scales: leads of more than this, beyond what scores move by, are not looked at
 
 
-def crossings(lattice: AggregateGrid, rate: Fraction, units: int) -> tuple[PrivacyLoss, ...]:
-    """Return the losses of pairs of scores of which the best two cross.
+def crossings(
+    lattice: AggregateGrid, rate: Fraction, units: int, step: Exponential | PermuteAndFlip
+) -> tuple[OfPair, ...]:
+    """Return the losses of pairs of scores of which the best two cross, or come near to it.
 
     >>> from tacit.core import LInfinityDistance, Space, Vector
     >>> from tacit.mechanisms.noisy_max import PermuteAndFlip
     >>> space = Space(Vector(int, size=5), LInfinityDistance())
-    >>> found = crossings(AggregateGrid.of(space, PermuteAndFlip(1), None), Fraction(1, 10), 2)
+    >>> step = PermuteAndFlip(1)
+    >>> found = crossings(AggregateGrid.of(space, step, None), Fraction(1, 10), 2, step)
     >>> [round(float(one.epsilon(0)), 4) for one in found]
     [0.1909, 0.2]
     """
     # units: how far the difference of two scores may move between neighbours, in grid units.
+    # A pair is named by its scores: the first candidate leads by so many units, and by ``units``
+    # less in the other input, where both moved or, if monotone, the first; all others are as low
+    # as scores can be.
     domain = lattice.space.domain
     count: int = domain.size  # type: ignore[attr-defined]
     low, high = domain.element.lower, domain.element.upper  # type: ignore[attr-defined]
     room = FARTHEST
     if low is not None and high is not None:
         room = min(room, math.floor(high / lattice.grid) - math.ceil(low / lattice.grid))
-    far = (room - units) * rate
-    if units == 0 or count < 2 or far < 0 or (count > 2 and far < _FAR + count.bit_length()):
-        return ()
-    leads = sorted({(units + 1) // 2, 3 * units // 4, units})
-    return tuple(_pair(rate * lead, rate * (units - lead), count > 2) for lead in leads)
+    # some that several scales have in common, a factor of at most 5/4 from each other
+    first, last = math.floor(1 / rate / 8), math.floor(_BEYOND / rate)
+    powers = [1 << j for j in range(first.bit_length(), last.bit_length() + 1)]
+    few = {j * quarters // 4 for j in powers for quarters in (4, 5, 6, 7)}
+    leads = {units * eighths // 8 for eighths in range(4, 9)} | {(units + 1) // 2}
+    leads |= {lead for lead in few if lead < units}
+    if isinstance(step, Exponential):  # the leader may lead in both inputs
+        leads |= {units + more for more in few}
+    found = []
+    for lead in sorted(leads):
+        far = (room - max(lead, units)) * rate
+        if units == 0 or count < 2 or far < 0 or (count > 2 and far < _FAR + count.bit_length()):
+            continue
+        ends = rate * lead, rate * (lead - units)
+        pair = _pair(step.winning(ends[0]), step.winning(ends[1]), count > 2)
+        found.append(OfPair(pair, frozenset({(lead, units, step.monotone)})))
+    return tuple(found)
 
 
 @lru_cache(maxsize=1 << 8)
-def _pair(lead: Fraction, behind: Fraction, others: bool) -> PrivacyLoss:
-    """Return the losses of a candidate that leads, and is behind in the other input."""
+def _pair(before: Enclosure, after: Enclosure, others: bool) -> TwoOutcomes:
+    """Return the losses of a candidate that wins with a probability, and with another one."""
     unsure = Fraction(1, 1 << 400) if others else Fraction(0)
-
-    def winning(share: Enclosure) -> dict[int, Any]:
-        enclosed = Enclosure(share.lower - unsure, share.upper + unsure).rounded(_BITS)
-        return {0: enclosed, 1: 1 - enclosed}
-
-    p = winning(1 - exp(-lead, _BITS) / 2)
-    q = winning(exp(-behind, _BITS) / 2)
-    return BothWays(PrivacyLossDistribution.of(p, q), PrivacyLossDistribution.of(q, p))
+    p, q = (
+        Enclosure(share.lower - unsure, share.upper + unsure).rounded(_BITS)
+        for share in (before, after)
+    )
+    return TwoOutcomes(((p, q, 1),))
 
 
 @register
@@ -131,6 +147,9 @@ class Exponential(Step):
     ``e^2 / 8``-zCDP by Hoeffding's lemma (Cesar and Rogers, ALT 2021).  Its privacy losses are
     dominated by those of all mechanisms of that range
     (:class:`~tacit.core.losses.distribution.BoundedRange`), which lie far below those of e-DP.
+    Several that are fixed beforehand lose less together than those would
+    (:mod:`tacit.core.losses.ranges`).  The lower ends are those of two candidates of which the
+    first leads by more or less, and all others are far below.
 
     Source: McSherry and Talwar, "Mechanism design via differential privacy", FOCS 2007.
 
@@ -164,12 +183,18 @@ class Exponential(Step):
                 f"the measure is 'PureDP' or 'ZeroConcentratedDP', not {self.measure!r}"
             )
 
+    @staticmethod
+    def winning(lead: Fraction) -> Enclosure:
+        """Enclose the probability of the first of two candidates that leads by so many scales."""
+        return 1 / (1 + exp(-lead, _BITS))
+
     def build(self, space: Space) -> Measurement:
         """Return the mechanism on a public number of scores under the L-infinity distance."""
         lattice = score_lattice(space, self)
         scale = Fraction(self.scale)
         rate = lattice.grid / scale
-        exponent_bound = (1 if self.monotone else 2) / scale
+        moved = 1 if self.monotone else 2
+        exponent_bound = moved / scale
         pure = self.measure == PureDP.__name__
         measure: Measure = PureDP() if pure else ZeroConcentratedDP()
 
@@ -188,7 +213,10 @@ class Exponential(Step):
             ),
             loss,
             distribution=distribution,
-            losses=lambda d: of_range(exponent_bound * d),
+            losses=lambda d: of_range(
+                exponent_bound * d,
+                crossings(lattice, rate, moved * math.floor(d / lattice.grid), self),
+            ),
             step=self,
         )
 
@@ -196,7 +224,7 @@ class Exponential(Step):
 # Permute-and-flip, and report-noisy-max in the two forms that have an exact distribution.
 
 
-_FINE = 1 << 40
+_FINE = 1 << 14  # so many steps between the ends: deltas between two are right to 2^-30
 
 
 @register
@@ -237,7 +265,7 @@ class PermuteAndFlip(Step):
     pair attains it at all e at once, so compositions are bounded from above; and randomized
     response, which pure DP alone implies, is attained at no e but the ends, -c and c.
 
-    The lower ends are those of three such pairs, which lead by c/2, 3c/4 and c before: the leader
+    The lower ends are those of such pairs with leads of up to c before: the leader
     wins with probability ``1 - e^-x / 2`` where it leads by x, and with ``e^-x / 2`` where it is x
     behind.  Any other candidates are far below: the most that they can change a probability by, the
     sum of ``e^-y`` for those y below the best, is charged.
@@ -270,6 +298,12 @@ class PermuteAndFlip(Step):
         if not isinstance(self.monotone, bool):
             raise UsageError("monotone is True or False")
 
+    @staticmethod
+    def winning(lead: Fraction) -> Enclosure:
+        """Enclose the probability of the first of two candidates that leads by so many scales."""
+        behind = exp(-abs(lead), _BITS) / 2
+        return behind if lead < 0 else 1 - behind
+
     def build(self, space: Space) -> Measurement:
         """Return the mechanism on a public number of scores under the L-infinity distance."""
         lattice = score_lattice(space, self)
@@ -286,13 +320,14 @@ class PermuteAndFlip(Step):
                 costs_below_best(lattice.units(scores)).tolist(), rate
             ),
             losses=lambda d: _losses(
-                exponent_bound * d, crossings(lattice, rate, moved * math.floor(d / lattice.grid))
+                exponent_bound * d,
+                crossings(lattice, rate, moved * math.floor(d / lattice.grid), self),
             ),
             step=self,
         )
 
 
-def _losses(maximum: Fraction, pairs: tuple[PrivacyLoss, ...]) -> Dominating:
+def _losses(maximum: Fraction, pairs: tuple[OfPair, ...]) -> Dominating:
     """Return the losses of Laplace noise whose loss is at most this, above those of known pairs."""
     # They are those on a fine lattice, whose curve meets that of the real line at the losses on the
     # lattice and runs straight, so above it, between them.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -51,6 +51,14 @@ class PrivacyLoss(ABC):
     def surely_within(self, epsilon: Fraction, delta: Number) -> bool:
         """Return whether it is seen at a glance that delta is enough at an epsilon."""
         return False
+
+    def rough_epsilon(self, log_delta: float) -> float:
+        """Return about how large epsilon is at a delta; ``math.inf`` where that is not known."""
+        return math.inf
+
+    def rough_log_delta(self, epsilon: float) -> float:
+        """Return about the logarithm of delta; ``math.inf`` where that is not known."""
+        return math.inf
 
     def directions(self) -> tuple[PrivacyLoss, PrivacyLoss]:
         """Return the losses of P against Q and of Q against P, where both are known.
@@ -296,6 +304,12 @@ class OfPair(PrivacyLoss):
     def epsilon(self, delta: Number) -> Enclosure | float:
         return self.losses.epsilon(delta)
 
+    def rough_epsilon(self, log_delta: float) -> float:
+        return self.losses.rough_epsilon(log_delta)
+
+    def rough_log_delta(self, epsilon: float) -> float:
+        return self.losses.rough_log_delta(epsilon)
+
     def after(self, first: PrivacyLoss) -> PrivacyLoss:
         return self.losses.after(first)
 
@@ -314,6 +328,9 @@ def _of_common_pairs(
             joined.append(OfPair(a.losses.compose(b.losses), a.names & b.names))
             met |= {id(a), id(b)}
     return (*joined, *(one for one in first + second if id(one) not in met))
+
+
+_EXAMINED = 2  # of known pairs whose answer takes time
 
 
 @dataclass(frozen=True)
@@ -340,13 +357,12 @@ class Dominating(PrivacyLoss):
     below: tuple[PrivacyLoss, ...] = field(default=(), kw_only=True)
 
     def delta(self, epsilon: Number) -> Enclosure:
-        bound = self.losses.delta(epsilon)
-        known = [bound if one == self.losses else one.delta(epsilon) for one in self.below]
-        return _between(known, bound)
+        return self.deltas([as_fraction(epsilon, "epsilon")])[0]
 
     def deltas(self, epsilons: Sequence[Fraction]) -> list[Enclosure]:
-        bounds = self.losses.deltas(epsilons)
-        known = [bounds if one == self.losses else one.deltas(epsilons) for one in self.below]
+        bounds, level = self.losses.deltas(epsilons), float(epsilons[len(epsilons) // 2])
+        below = _worst(self.below, lambda one: one.rough_log_delta(level))
+        known = [bounds if one == self.losses else one.deltas(epsilons) for one in below]
         return [_between([one[i] for one in known], above) for i, above in enumerate(bounds)]
 
     def epsilon(self, delta: Number) -> Enclosure | float:
@@ -355,7 +371,10 @@ class Dominating(PrivacyLoss):
         bound = self.losses.upper_epsilon(delta) if only_upper else self.losses.epsilon(delta)
         if not isinstance(bound, Enclosure):
             return bound
-        known = [bound if one == self.losses else one.epsilon(delta) for one in self.below]
+        target = float(read_probability(delta, "delta"))
+        log = math.log(target) if target else -math.inf
+        below = _worst(self.below, lambda one: one.rough_epsilon(log))
+        known = [bound if one == self.losses else one.epsilon(delta) for one in below]
         return _between([one for one in known if isinstance(one, Enclosure)], bound)
 
     def compose(self, other: PrivacyLoss) -> Dominating:
@@ -375,6 +394,17 @@ class Dominating(PrivacyLoss):
     def self_compose(self, times: int) -> Dominating:
         below = tuple(one.self_compose(times) for one in self.below)
         return Dominating(self.losses.self_compose(times), below=below)
+
+
+def _worst(
+    below: Sequence[PrivacyLoss], rough: Callable[[PrivacyLoss], float]
+) -> list[PrivacyLoss]:
+    """Return the pairs that lose the most, as a rough bound says, and all that have none."""
+    if len(below) <= _EXAMINED:
+        return list(below)
+    ranks = [rough(one) for one in below]
+    order = sorted(range(len(below)), key=lambda i: ranks[i], reverse=True)
+    return [below[i] for i in order[: ranks.count(math.inf) + _EXAMINED]]
 
 
 def _between(known: Sequence[Enclosure], above: Enclosure) -> Enclosure:

@@ -51,6 +51,7 @@ _MIXINGS = 6
 _NEAR = 1.0  # neighbours that are farther away, times the tilt, are not worth it
 # This many steps about what is lowered otherwise are gathered into one loss, in turn.
 _BLOCKS = (2, 4, 8, 16)
+_MIN_MASS = 1e-300  # smaller ones are not right to a relative error
 _GUARD = 1e-13  # more than the error of a loss that is computed from two masses
 
 
@@ -153,7 +154,11 @@ def above(losses: ListedLosses | SpreadLosses, step: float, origin: float = 0.0)
     if isinstance(losses, SpreadLosses):
         cells, p, q = _halves(losses, step, origin)
         cells //= 2
-        remaining = np.exp(cells * step + origin) * (q / p) * (1 - 4 * losses.slack)
+        # a mass of Q that floats do not hold goes to the upper end whole
+        held = q > _MIN_MASS
+        remaining = np.zeros(len(p))
+        ratio = q[held] / p[held] * (1 - 4 * losses.slack)
+        remaining[held] = np.exp(cells[held] * step + origin) * ratio
         share = (1 - remaining) / -math.expm1(-step)
         pieces.append(_shared(cells, p * (1 + losses.slack), share))
     points = np.concatenate([points for points, _ in pieces])
@@ -170,6 +175,8 @@ def below(losses: ListedLosses | SpreadLosses, step: float, origin: float, tilt:
     blur, unsure = _blur(losses), _GUARD
     if isinstance(losses, SpreadLosses):
         halves, p_spread, q_spread = _halves(losses, step, origin)
+        held = q_spread > _MIN_MASS
+        halves, p_spread, q_spread = halves[held], p_spread[held], q_spread[held]
         nearest = np.concatenate([nearest, (halves + 1) // 2])
         p = np.concatenate([p, p_spread * (1 - losses.slack)])
         q = np.concatenate([q, q_spread * ((1 - losses.slack) * math.exp(origin))])
@@ -300,8 +307,7 @@ def _halves(
     halves = np.arange(first, last, dtype=np.int64)
     ends = np.clip(np.arange(first, last + 1) * (step / 2) + origin, low, high)
     p, q = losses.masses(ends)
-    both = (p > 0) & (q > 0)
-    return halves[both], p[both], q[both]
+    return halves[p > 0], p[p > 0], q[p > 0]
 
 
 def _shared(
@@ -354,6 +360,11 @@ def _grouped(
 # sigma above 2^14; smaller ones are listed.  Integrals are by Gauss and Legendre with five points,
 # on pieces of at most h = 1/50 of a standard deviation: an error of ``(5!)^4 h^11 f^(10) / (11
 # (10!)^3)``, relatively below ``4 (u h)^10 10^-13 e^(u h)``, which is below 2^-44 for u up to 37.
+# Where an integral starts is right to ``2^-52 u``, so the density there to ``2^-52 u^2``, below
+# 2^-41; its width is a number of outcomes over sigma, right to 2^-52 whatever the width.  An end of
+# losses that rounding moves takes the same whole outcomes into both masses: they are moved by less
+# than :func:`_blur`.  Masses below 10^-300 may have lost digits, and are not used as numbers: of P
+# they are not above what is left out, and with one of Q the loss counts as the end of its cell.
 
 
 _MAX_LISTED = 1 << 18
@@ -403,9 +414,15 @@ def gaussian_losses(sigma: Fraction, shift: int, dust: float) -> ListedLosses | 
     density = _gaussian_density(square)
 
     def masses_between(losses: Floats) -> tuple[Floats, Floats]:
-        u = (np.ceil((losses - middle) / gap) - 0.5) * (gap / ratio)
-        return _integrals(density, u), _integrals(density, u + ratio)
+        # Whole outcomes, and how many: a difference of two ends would have lost its last digits.
+        first = np.ceil((losses - middle) / gap)
+        widths, starts = np.diff(first) / deviation, (first[:-1] - 0.5) / deviation
+        return (
+            _integrals_about(density, widths, starts),
+            _integrals_about(density, widths, starts + ratio),
+        )
 
+    deviation = float(sigma)
     gap = float(shift / sigma**2)
     ends = (middle - ratio * deviations, middle + ratio * deviations)
     below = np.array([ends[0]])
@@ -468,12 +485,8 @@ def _listed(
     )
 
 
-def _integrals(density: Callable[[Floats], Floats], ends: Floats) -> Floats:
-    """Integrate between neighbours, in pieces where they are far from each other."""
-    return _integrals_about(density, np.diff(ends), ends[:-1])
-
-
 def _integrals_about(density: Callable[[Floats], Floats], widths: Floats, starts: Floats) -> Floats:
+    """Integrate from each start on, in pieces where that is far."""
     pieces = max(1, math.ceil(_PIECES * float(widths.max(initial=0.0))))
     half = widths[:, None] / (2 * pieces)
     middle = starts[:, None] + half * (2 * np.arange(pieces) + 1)

@@ -231,7 +231,9 @@ class GaussianSum:
             a = epsilon / mu - mu / 2
             if a < 20:
                 b = a + mu
-                far = math.exp(epsilon + math.log(math.erfc(b / math.sqrt(2)) or 1e-320))
+                tail = math.erfc(b / math.sqrt(2))
+                log_tail = math.log(tail) if tail > 1e-300 else -b * b / 2 - math.log(b)
+                far = math.exp(min(epsilon + log_tail, 1.0))
                 return math.log(max((math.erfc(a / math.sqrt(2)) - far) / 2, 1e-320))
             ratio = 1 / (a + 1 / a) - 1 / (a + mu + 1 / (a + mu))
             return -a * a / 2 + math.log(max(ratio, 1e-320)) - 0.9189

@@ -186,6 +186,11 @@ class _Window:
         wanted = min(2 * _DEVIATIONS * self.deviation + _MIN_PLACES, self.places)
         self.size = 1 << max(4, math.ceil(math.log2(wanted)))
         step = parts[0][0].step
+        # once for all sizes: the masses may be many
+        self._places = [
+            _logs_about(a, m) for (a, _), m in zip(self.tilted, self._means, strict=True)
+        ]
+        self._logs_at: dict[float, float] = {}
         self._rates = [f / max(self.deviation, 1.0) for f in (4, 8, 12, 16)] + [tilt * step / 2]
         self.outside = 0.0 if self.whole else self._outside()
         while self.outside > _MAX_OUTSIDE and self.size < _MAX_PLACES:
@@ -200,19 +205,18 @@ class _Window:
     def _outside(self) -> float:
         """Bound the mass outside of the window, on both sides."""
         total, edge = 0.0, self.size // 2 - 2
-        places = [_logs_about(a, m) for (a, _), m in zip(self.tilted, self._means, strict=True)]
         rates = [*self._rates, 64 / edge]
         for sign in (1, -1):
-            logs = [
-                math.fsum(
-                    k * _log_mean(*place, sign * rate)
-                    for (_, k), place in zip(self.tilted, places, strict=True)
-                )
-                for rate in rates
-            ]
-            exponents = (log - rate * edge for log, rate in zip(logs, rates, strict=True))
+            exponents = (self._log_at(sign * rate) - rate * edge for rate in rates)
             total += math.exp(min(0.0, min(exponents) + 1e-6))
         return total
+
+    def _log_at(self, rate: float) -> float:
+        """Return the logarithm of ``E e^(rate (sum - mean))``."""
+        if rate not in self._logs_at:
+            both = zip(self.tilted, self._places, strict=True)
+            self._logs_at[rate] = math.fsum(k * _log_mean(*at, rate) for (_, k), at in both)
+        return self._logs_at[rate]
 
 
 def _logs_about(a: Floats, mean: float) -> tuple[Floats, Floats]:
