@@ -10,9 +10,8 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import httpx
 import sqlalchemy as sa
 
 from tacit.service.database import Database, metadata
@@ -20,6 +19,9 @@ from tacit.service.jobs.queue import Job
 from tacit.service.problem import Problem
 from tacit.service.settings import WebhookSettings
 from tacit.service.telemetry import log
+
+if TYPE_CHECKING:
+    import httpx
 
 # An outbox in the database of the service, and the thread that sends what is in it.
 #
@@ -89,6 +91,8 @@ class Webhook:
         self._database, self._settings, self._clock = database, settings, clock
         self._url = url or ""
         if client is None and settings is not None:  # it reads the certificates of all authorities
+            import httpx
+
             client = httpx.Client(timeout=_TIMEOUT, follow_redirects=False)
         self._client = client
         self._stopping = threading.Event()
@@ -174,6 +178,8 @@ class Webhook:
         """Send one message; True if the receiver has it."""
         assert self._settings is not None
         assert self._client is not None
+        import httpx
+
         try:
             secret = self._settings.secret()
             headers = {
