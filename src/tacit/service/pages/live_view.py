@@ -40,6 +40,7 @@ def board_card(one: _Reply) -> dict[str, Any]:
         "dataset": one["dataset"],
         "home": home_of(one["dataset"]),
         "state": one["state"],
+        "asked_by": one["asked_by"],
         "about": [
             ("Data set", one["dataset"]),
             ("Counted", f"rows by {counted['column']}, in periods of {counted['every']}"),
