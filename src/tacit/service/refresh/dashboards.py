@@ -486,8 +486,15 @@ class DashboardRequests(ApprovalRequests[Counted]):
         clock: Callable[[], float],
     ) -> None:
         super().__init__(
-            *(_requests, "dashboard", Counted.from_json, dashboards.begin),
-            *(database, audit, decisions, webhook, clock),
+            _requests,
+            "dashboard",
+            Counted.from_json,
+            dashboards.begin,
+            database,
+            audit,
+            decisions,
+            webhook,
+            clock,
         )
         self._dashboards = dashboards
 

@@ -184,11 +184,16 @@ class ApprovalRequests(Generic[_T]):
         run: sa.Connection,
     ) -> None:
         """Write an act to the audit log and the outbox, in the transaction that does it."""
-        about: About = {"dataset": request.dataset, "subject": request.id, "details": details}
-        self._audit.acted(action, caller, **about, connection=run)
         event = EVENTS[action]
         decided_by = None if event == WAITING else caller.name
         self._webhook.note(run, event, request, decided_by, self._kind)
+        about: About = {
+            "dataset": request.dataset,
+            "subject": request.id,
+            "details": details,
+            "connection": run,
+        }
+        self._audit.acted(action, caller, **about)
 
     def _one(self, identity: str) -> sa.Select[*tuple[Any, ...]]:
         return sa.select(*self._columns).where(self._table.c.id == identity)

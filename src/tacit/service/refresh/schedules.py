@@ -740,8 +740,15 @@ class ScheduleRequests(ApprovalRequests[Scheduled]):
         clock: Callable[[], float],
     ) -> None:
         super().__init__(
-            *(_requests, "schedule", Scheduled.from_json, schedules.begin),
-            *(database, audit, decisions, webhook, clock),
+            _requests,
+            "schedule",
+            Scheduled.from_json,
+            schedules.begin,
+            database,
+            audit,
+            decisions,
+            webhook,
+            clock,
         )
         self._schedules = schedules
 

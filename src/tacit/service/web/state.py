@@ -225,7 +225,7 @@ class ServiceState:
         )
         # the dashboards that wait for a decision
         self.dashboard_requests = DashboardRequests(
-            *(self.database, self.audit, self.dashboards, decisions, self.webhook, clock)
+            self.database, self.audit, self.dashboards, decisions, self.webhook, clock
         )
         self.schedules = ReleaseSchedules(
             self.database,
@@ -242,7 +242,7 @@ class ServiceState:
         self.schedules.wake = self.workers.wake
         self.release_service.scheduled = self.schedules.reserves
         self.schedule_requests = ScheduleRequests(
-            *(self.database, self.audit, self.schedules, decisions, self.webhook, clock)
+            self.database, self.audit, self.schedules, decisions, self.webhook, clock
         )
         schedules_of(self.datasets.refreshed_when())
         self.scheduler = Scheduler(
