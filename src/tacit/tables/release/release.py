@@ -203,8 +203,8 @@ class Charge(Generic[P]):
         earlier = [(format, question) for format, question in forms if question != now]
         if not earlier or self.ledger.find(key_of(now)) is not None:
             return now
-        for format, before in earlier:
-            entry = self.ledger.find(key_of(before))
+        entries = self.ledger.find_each(key_of(question) for _, question in earlier)
+        for (format, before), entry in zip(earlier, entries, strict=True):
             if entry is not None and entry.format < format:
                 warnings.warn(_UNRECORDED, DataSourceWarning, stacklevel=calls_inside())
                 return before
@@ -231,8 +231,8 @@ class Charge(Generic[P]):
     def plan(self, entry: Entry | None) -> P:
         """The plan, its request lowered by rounding at most, or refuse it before any work."""
         # Where an open charge stands it is the plan that was charged: fitted to what remained then.
-        ledger = self.ledger
-        remaining = ledger.remaining if entry is None else ledger.remaining_before(entry)
+        head = None if entry is not None else self.ledger.chain.head()
+        remaining = self.ledger.remaining_before(entry) if head is None else head.remaining
         plan = self.plan_within(remaining)
         cost = plan.cost.cost_in(remaining.kind)
         if entry is not None and entry.cost.parts and isinstance(plan, Plan):
@@ -241,9 +241,9 @@ class Charge(Generic[P]):
                 earlier = replace(plan, rules=rules)
                 if earlier.cost.cost_in(remaining.kind).parts == entry.cost.parts:
                     return earlier
-        if entry is None and not ledger.chain.affords(cost):
+        if head is not None and not head.spending.affords(cost):
             raise BudgetError(
-                f"this release costs {cost!r}, and {remaining!r} is left of {ledger.total!r}; "
+                f"this release costs {cost!r}, and {remaining!r} is left of {head.total!r}; "
                 "nothing was spent. Ask for less, or start with a larger budget"
             )
         return plan
@@ -258,8 +258,9 @@ class Charge(Generic[P]):
         """
         # The time of the charge does not depend on the engine, which runs no query here.  A later
         # release uses this charge.
-        if self.entry is None:
-            self.ledger.charge(self.key, self.plan(None).cost, self.public)
+        state = self.look()
+        if state.entry is None:
+            self.ledger.charge(self.key, self.plan_within(state.remaining).cost, self.public)
 
     def cost(self) -> Budget:
         """Return what a release takes now: nothing where the ledger holds its charge."""
