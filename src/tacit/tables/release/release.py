@@ -230,22 +230,27 @@ class Charge(Generic[P]):
 
     def plan(self, entry: Entry | None) -> P:
         """The plan, its request lowered by rounding at most, or refuse it before any work."""
+        if entry is None:
+            head = self.ledger.chain.head()
+            plan = self.plan_within(head.remaining)
+            cost = plan.cost.cost_in(head.total.kind)
+            if not head.spending.affords(cost):
+                raise BudgetError(
+                    f"this release costs {cost!r}, and {head.remaining!r} is left of "
+                    f"{head.total!r}; nothing was spent. Ask for less, or start with a larger "
+                    "budget"
+                )
+            return plan
         # Where an open charge stands it is the plan that was charged: fitted to what remained then.
-        head = None if entry is not None else self.ledger.chain.head()
-        remaining = self.ledger.remaining_before(entry) if head is None else head.remaining
+        remaining = self.ledger.remaining_before(entry)
         plan = self.plan_within(remaining)
-        cost = plan.cost.cost_in(remaining.kind)
-        if entry is not None and entry.cost.parts and isinstance(plan, Plan):
+        if entry.cost.parts and isinstance(plan, Plan):
             # A version of other mechanisms may have charged it: what was paid for is drawn.
+            cost = plan.cost.cost_in(remaining.kind)
             for rules in range(plan.rules - 1, 0, -1) if cost.parts != entry.cost.parts else ():
                 earlier = replace(plan, rules=rules)
                 if earlier.cost.cost_in(remaining.kind).parts == entry.cost.parts:
                     return earlier
-        if head is not None and not head.spending.affords(cost):
-            raise BudgetError(
-                f"this release costs {cost!r}, and {remaining!r} is left of {head.total!r}; "
-                "nothing was spent. Ask for less, or start with a larger budget"
-            )
         return plan
 
     def pay(self) -> None:
