@@ -1,5 +1,7 @@
 """Requests a second of the service, by 1, 8 and 64 clients: ``python benchmarks/service.py``.
 
+``--postgres`` has the database of the service and the ledger in a PostgreSQL of its own.
+
 In one run, with one client that writes HTTP to kept connections itself:
 
 - *hello*: a route of the same framework and server that returns one word: what they allow at most;
@@ -20,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import quantiles
 from typing import Any
@@ -146,47 +148,76 @@ def aggregate(folder: Path) -> float:
 
 def new_releases(service: Served, token: str, clients: int) -> float:
     """New releases a second, from the first request until the last answer is written down."""
-    run = f"{time.time()}"
+    run, numbers = f"{time.time()}", iter(range(max(80, 2 * clients)))
     made: list[str] = []
 
-    async def submit() -> float:
-        one = Connection(service.port, token)
-        await one.open()
-        begun = time.perf_counter()
-        for n in range(max(40, clients)):
+    async def submit(one: Connection) -> None:
+        mine = []
+        for n in numbers:
             body = {"sql": SQL, "epsilon": "1/1000000", "tag": f"{run} {n}"}
             status, text = await one.ask("POST", "/v1/datasets/visits/releases", body)
             assert status == 202, text
-            made.append(json.loads(text)["id"])
-        waiting = set(made)
-        while waiting:
-            name = next(iter(waiting))
-            _, text = await one.ask("GET", f"/v1/releases/{name}?wait=30")
-            found = json.loads(text)
-            if found["state"] in ("done", "failed"):
-                assert found["state"] == "done", text
-                waiting.discard(name)
-        one.close()
-        return time.perf_counter() - begun
+            mine.append(json.loads(text)["id"])
+        made.extend(mine)
+        while mine:
+            _, text = await one.ask("GET", f"/v1/releases/{mine[-1]}?wait=30")
+            if (state := json.loads(text)["state"]) != "running":
+                assert state == "done", text
+                mine.pop()
 
-    took = asyncio.run(submit())
+    async def all_of_them() -> float:
+        open_now = [Connection(service.port, token) for _ in range(clients)]
+        for one in open_now:
+            await one.open()
+        begun = time.perf_counter()
+        await asyncio.gather(*map(submit, open_now))
+        took = time.perf_counter() - begun
+        for one in open_now:
+            one.close()
+        return took
+
+    took = asyncio.run(all_of_them())
     return len(made) / took
 
 
+@contextmanager
+def postgres() -> Any:
+    """The addresses of a database for the service and of one for the ledger."""
+    from support.servers.postgres_server import PostgresServer
+
+    server = PostgresServer(log_statement="none", log_connections="off")
+    try:
+        with server.database() as one, server.database() as other:
+            yield one.dsn(), other.dsn()
+    finally:
+        server.remove()
+
+
 def main() -> None:
-    with tempfile.TemporaryDirectory() as place:
-        folder = write_clinic(Path(place), SETTINGS, rows=ROWS)
+    with ExitStack() as until:
+        place = until.enter_context(tempfile.TemporaryDirectory())
+        settings, budget = SETTINGS, "budget = { epsilon = 1000000 }"
+        if "--postgres" in sys.argv:
+            database, ledger = until.enter_context(postgres())
+            settings = f'database = "{database}"\n{SETTINGS}'
+            budget += f'\nledger = "{ledger}"'
+        folder = write_clinic(Path(place), settings, rows=ROWS)
         declared = folder / "visits.toml"
-        declared.write_text(declared.read_text().replace("epsilon = 10", "epsilon = 1000000"))
+        declared.write_text(declared.read_text().replace("budget = { epsilon = 10 }", budget))
         body = {"sql": SQL, "epsilon": "1/100"}
         with hello() as bare, served(folder) as service:
             token = service.token("analyst")
             print(f"requests a second; {ROWS:,} rows; {os.cpu_count()} cores for all of it")
             print(f"{'clients':>24} " + " ".join(f"{n:>8}" for n in CLIENTS))
 
+            rates: dict[str, list[float]] = {}
+
             def line(name: str, port: int, who: str | None, request: Any) -> None:
                 found = [asyncio.run(rate(port, who, n, request)) for n in CLIENTS]
                 print(f"{name:>24} " + " ".join(f"{r:8.0f}" for r, _ in found), flush=True)
+                bare_rates = rates.setdefault("hello", [r for r, _ in found])
+                shares = [r / h for (r, _), h in zip(found, bare_rates, strict=True)]
+                print(f"{'of hello':>24} " + " ".join(f"{share:8.2f}" for share in shares))
                 late = [quantiles(times, n=100) for _, times in found]
                 ratios = " ".join(f"{each[98] / each[49]:8.1f}" for each in late)
                 print(f"{'its p99 / p50':>24} {ratios}", flush=True)
@@ -201,7 +232,9 @@ def main() -> None:
             line("the same release", service.port, token, lambda n: again)
             found = [new_releases(service, token, n) for n in CLIENTS]
             print(f"{'new releases, in a queue':>24} " + " ".join(f"{r:8.1f}" for r in found))
-        print(f"{'aggregate, engine alone':>24} {aggregate(folder):8.0f}")
+        alone = aggregate(folder)
+        print(f"{'aggregate, engine alone':>24} {alone:8.0f}")
+        print(f"{'new releases, of it':>24} " + " ".join(f"{r / alone:8.2f}" for r in found))
 
 
 async def once(service: Served, token: str, body: Any) -> None:

@@ -109,3 +109,15 @@ def test_a_database_of_an_earlier_release_gets_the_indexes_that_it_lacks(
     with any_database.read() as reading:
         names = {one["name"] for one in sa.inspect(reading).get_indexes("job")}
     assert "job_unreported" in names
+
+
+def test_a_database_of_an_earlier_release_gets_the_columns_that_it_lacks(
+    any_database: Database,
+) -> None:
+    with any_database.begin() as run:
+        run.execute(sa.text("alter table schedule_request drop column decided"))
+    any_database.create()
+    any_database.create()
+    with any_database.read() as reading:
+        names = {one["name"] for one in sa.inspect(reading).get_columns("schedule_request")}
+    assert names == {one.name for one in metadata.tables["schedule_request"].columns}

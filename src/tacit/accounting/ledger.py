@@ -259,8 +259,12 @@ class Ledger(Shown):
 
     def find(self, key: str) -> Entry | None:
         """Return the answered entry of a key, else its latest charge, else None."""
+        return self.find_each([key])[0]
+
+    def find_each(self, keys: Iterable[str]) -> list[Entry | None]:
+        """Return what :meth:`find` does for each key, of one state of the ledger."""
         with self.chain.read() as (transaction, _):
-            return entry_of(transaction.about(self.payer.key(key)))
+            return [entry_of(transaction.about(self.payer.key(key))) for key in keys]
 
     def look(self, key: str) -> tuple[Entry | None, Budget]:
         """Return what :meth:`find` does, and what is left, of one state of the ledger."""

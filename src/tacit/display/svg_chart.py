@@ -13,6 +13,7 @@ _ROW = 22
 _HEAD, _FOOT = 8, 26
 _CHARACTER = 6.7  # the width of a character of a label, about, at 12 px
 _TICK_CHARACTER = 6.2  # at 11 px
+_PHONE_TYPE = 1.3  # labels of a narrow chart have 14 px on a phone, maybe in a wide type
 _TICK_GAP = 6
 _LONGEST_LABEL = 34
 PHONE_WIDTH = 360  # of a drawing whose words stay readable on a phone, where it fills the screen
@@ -35,10 +36,11 @@ def chart(marks: Sequence[Mark], bars: bool, title: str, width: int = _WIDTH) ->
     >>> "<svg" in chart([Mark("a", 3.0, 2.0, 4.0, "3")], bars=True, title="how many")
     True
     """
-    max_length = min(_LONGEST_LABEL, int(0.32 * width / _CHARACTER))
+    character = _CHARACTER * (_PHONE_TYPE if width <= PHONE_WIDTH else 1)
+    max_length = min(_LONGEST_LABEL, int(0.32 * width / character))
     labels = [_short(mark.label, max_length) for mark in marks]
-    left = 14 + _CHARACTER * max([3, *(len(label) for label in labels)])
-    right = width - 16 - _CHARACTER * max([3, *(len(mark.text) for mark in marks)])
+    left = 14 + character * max([3, *(len(label) for label in labels)])
+    right = width - 16 - character * max([3, *(len(mark.text) for mark in marks)])
     seen = [x for m in marks for x in (m.value, m.low, m.high) if x is not None]
     seen = [0.0, *seen] if bars or not seen else seen
     steps = _steps(min(seen), max(seen), max(3, round(width / 100)), right - left)

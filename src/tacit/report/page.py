@@ -78,7 +78,7 @@ def _shown(
     by: Sequence[str],
     width: int,
 ) -> dict[str, Any]:
-    """Return one answer: its words, and its chart, its panels or its table of bins."""
+    """Return one answer: its words, its chart or panels, and its table of bins."""
     words = aggregate_words(aggregate) + (f", by {', '.join(by)}" if by else "")
     name, heading = answer_words(str(column["kind"])).each
     head = {"head": [*by, name], "heading": heading}
@@ -131,17 +131,18 @@ def _histogram(
 ) -> dict[str, Any]:
     bins = [str(name) for name in column["bins"]]
     bars = answer_words(str(column["kind"])).amount
+    lines = {"bins": _bins(column, keys)}  # all values, with their ranges, below any chart
     if not by and len(bins) <= _MAX_MARKS:
         marks = [_mark(column, name, (0, i)) for i, name in enumerate(bins)]
-        return _drawn(marks, bars, words, width)
+        return lines | _drawn(marks, bars, words, width)
     if not by or len(keys) > _MAX_PANELS or len(bins) > 20:
-        return {"bins": _bins(column, keys)}
+        return lines
     panels = []
     for index, key in enumerate(keys):
         marks = [_mark(column, name, (index, i)) for i, name in enumerate(bins)]
         title = " / ".join(f"{name} {part}" for name, part in zip(by, key, strict=True))
         panels.append((title, drawing(chart(marks, bars, f"{words}, {title}", width=350))))
-    return {"panels": panels}
+    return lines | {"panels": panels}
 
 
 def _bins(column: Mapping[str, Any], keys: Sequence[Sequence[str]]) -> list[Any]:

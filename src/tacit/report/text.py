@@ -604,8 +604,19 @@ def _keys(keys: Sequence[Sequence[Any]] | None) -> str:
     if keys is None:
         return " (only groups above a threshold of people)"
     if len(keys) > _MAX_KEYS:
-        return f" ({len(keys)} groups that were listed beforehand)"
+        return f" ({groups_words(keys)})"
     return ": " + ", ".join(" / ".join(_key_words(part) for part in key) for key in keys)
+
+
+def groups_words(names: Sequence[Any]) -> str:
+    """Name some groups, or state how many there are.
+
+    >>> groups_words(["a", "b"]), groups_words(range(400))
+    ('a, b', '400 groups that were listed beforehand')
+    """
+    if len(names) > _MAX_KEYS:
+        return f"{len(names)} groups that were listed beforehand"
+    return ", ".join(map(str, names))
 
 
 def _key_words(part: Any) -> str:

@@ -232,6 +232,8 @@ def visible(caller: Caller, dataset: str) -> bool:
 class UserRequest:
     """A request, with its requester and their token."""
 
+    id: str  # what callers call it
+    dataset: str  # the name of the data set
     asked_by: str
     team: str | None
     token: str  # the public name of the token that they came with

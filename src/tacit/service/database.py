@@ -336,12 +336,15 @@ class Database:
         """Create missing tables, once for all processes that start together."""
         try:
             with self.begin(lock="tables") as run:
-                there = set(sa.inspect(run).get_table_names())  # asked once, not of each
+                there = {  # asked once, not of each
+                    name: {column["name"] for column in columns}
+                    for (_, name), columns in sa.inspect(run).get_multi_columns().items()
+                }
                 missing = [table for table in metadata.sorted_tables if table.name not in there]
                 metadata.create_all(run, missing, checkfirst=False)
                 for table in metadata.sorted_tables:  # an earlier release had fewer
-                    for index in table.indexes if table not in missing else ():
-                        run.execute(sa.schema.CreateIndex(index, if_not_exists=True))
+                    if table not in missing:
+                        _complete(run, table, there[table.name])
                 version = run.execute(sa.select(_versions.c.version)).scalar()
                 if version is None:
                     run.execute(_versions.insert().values(one=1, version=VERSION))
@@ -459,6 +462,16 @@ def _close(engine: sa.Engine, connections: _OpenConnections, process: int) -> No
     if os.getpid() == process:
         connections.close()
         engine.dispose()
+
+
+def _complete(run: sa.Connection, table: sa.Table, there: set[str]) -> None:
+    """Add the columns and indexes that a table does not have yet; a new column may be null."""
+    for column in table.columns:
+        if column.name not in there:
+            added = sa.schema.CreateColumn(column).compile(dialect=run.dialect)
+            run.execute(sa.text(f"alter table {table.name} add column {added}"))
+    for index in table.indexes:
+        run.execute(sa.schema.CreateIndex(index, if_not_exists=True))
 
 
 @contextmanager

@@ -533,10 +533,11 @@ class Question(QuestionBase, Priced):
                 spent.
         """
         price: Price = {"epsilon": epsilon, "delta": delta, "rho": rho, "total": total, "tag": tag}
-        return self._released(self._priced(**price))
+        charge = self._priced(**price)
+        return self._released(charge, charge.entry)
 
-    def _released(self, charge: QueryCharge) -> Answer:
-        ledger, entry = self._ledger, charge.entry
+    def _released(self, charge: QueryCharge, entry: Entry | None) -> Answer:
+        ledger = self._ledger
         if entry is not None and entry.answer is not None:
             return Answer.of(entry, ledger, self._arrangement, replayed=True)
         # What is charged already was tried before; what fails now leaves it open all the same.
@@ -712,9 +713,9 @@ def check_release(question: Question, charge: QueryCharge) -> None:
     _tried(question._table, charge, charge.entry)
 
 
-def release_charged(question: Question, charge: QueryCharge) -> Answer:
-    """Release a question at the price of a charge of it; see :meth:`Question.release`."""
-    return question._released(charge)
+def release_charged(question: Question, charge: QueryCharge, entry: Entry) -> Answer:
+    """Release a question that was charged, which is ``entry``; see :meth:`Question.release`."""
+    return question._released(charge, entry)
 
 
 def recorded_answer(question: Question, charge: QueryCharge) -> Answer | None:

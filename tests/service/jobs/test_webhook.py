@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from fractions import Fraction
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,61 @@ def test_what_waits_and_was_decided_is_sent_signed_and_without_values(
         assert message["release"] in jobs
         assert (message["dataset"], message["asked_by"]) == ("visits", "ada")
         assert message["href"] == f"/releases/{message['release']}"
+
+
+SCHEDULE = {"request": COUNT, "start": "2126-01-01", "every": "1mo", "times": 3}
+BOARD = {"column": "day", "start": "2126-01-01", "every": "1d", "periods": 9, "epsilon": "1/2"}
+
+
+@pytest.mark.parametrize(("kind", "asked"), [("schedule", SCHEDULE), ("dashboard", BOARD)])
+def test_schedules_and_dashboards_that_wait_and_were_decided(
+    tmp_path: Path, receiver: Receiver, kind: str, asked: dict[str, Any]
+) -> None:
+    with service(tmp_path, receiver.url) as client:
+        ada = client.token("analyst", "visits", "ada", team="oncology")
+        rita = client.token("reviewer", name="rita")
+
+        def ask() -> str:
+            reply = client.post(f"/v1/datasets/visits/{kind}s", json=asked, token=ada)
+            assert reply.status_code == 202, reply.text
+            return str(reply.json()["id"])
+
+        made = ask()
+        assert ask() == made  # it waits already: no second message
+        refusal = {"reason": "too often"}
+        client.post(f"/v1/{kind}s/{made}/refuse", json=refusal, token=rita)
+        assert ask() == made
+        assert client.post(f"/v1/{kind}s/{made}/approve", token=rita).status_code == 200
+        assert client.state.webhook.send_due() == 4
+    assert receiver.events() == ["waiting", "refused", "waiting", "approved"]
+    messages = [json.loads(body) for _, body in receiver.received]
+    for message in messages:
+        assert set(message) == FIELDS - {"release"} | {kind}
+        assert (message[kind], message["href"]) == (made, f"/{kind}s/{made}")
+        assert (message["dataset"], message["asked_by"]) == ("visits", "ada")
+        assert message["team"] == "oncology"
+    assert [one["decided_by"] for one in messages] == [None, "rita", None, "rita"]
+
+
+def test_one_that_cannot_be_paid_waits_again(tmp_path: Path, receiver: Receiver) -> None:
+    with service(tmp_path, receiver.url) as client:
+        ada, rita = client.token("analyst", name="ada"), client.token("reviewer", name="rita")
+        budget = client.get("/v1/datasets/visits/budget", token=ada).json()["remaining"]["epsilon"]
+        half = {**BOARD, "epsilon": str(Fraction(budget) * 2 / 3)}
+        first, other = (
+            client.post(
+                "/v1/datasets/visits/dashboards", json={**half, "tag": tag}, token=ada
+            ).json()["id"]
+            for tag in "ab"
+        )
+        assert client.post(f"/v1/dashboards/{first}/approve", token=rita).status_code == 200
+        assert client.post(f"/v1/dashboards/{other}/approve", token=rita).status_code == 402
+        client.state.webhook.send_due()
+    events = [
+        (one["dashboard"] == other, one["event"])
+        for one in (json.loads(body) for _, body in receiver.received)
+    ]
+    assert [event for is_other, event in events if is_other] == ["waiting", "approved", "waiting"]
 
 
 def test_it_is_sent_again_with_growing_waits_and_dropped_in_the_end(

@@ -19,6 +19,7 @@ from tacit.errors import BudgetError, DataSourceError, UsageError
 from tacit.service.access import Caller, Decisions
 from tacit.service.audit_log import AuditLog
 from tacit.service.database import Database
+from tacit.service.jobs.webhook import Webhook
 from tacit.service.problem import Problem
 from tacit.service.refresh.dashboards import (
     UNITS,
@@ -396,7 +397,9 @@ def requests(tmp_path: Path) -> Iterator[DashboardRequests]:
     )
     boards = Dashboards(database, audit, lambda *_: session, lambda _: 2.0, lambda: 7.0)
     decisions = Decisions(lambda _, name: frozenset({name}))
-    yield DashboardRequests(database, audit, boards, decisions, lambda: 7.0)
+    yield DashboardRequests(
+        database, audit, boards, decisions, Webhook(database, None), lambda: 7.0
+    )
     session.close()
     database.close()
 

@@ -20,10 +20,13 @@ import uvicorn
 from starlette.types import Message, Receive, Scope, Send
 
 from support.service.client import ADDRESS, Client, running
+from support.service.pages import browser
 from support.service.server import Served, served
 from tacit.errors import UsageError
 from tacit.service.settings import Limits, Settings
+from tacit.service.web import problems
 from tacit.service.web.guard import Guard
+from tacit.service.web.page_routes import datasets
 from tacit.service.web.server import ServerOptions, _options
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -336,3 +339,30 @@ def test_uvicorn_has_each_option_of_the_server(tmp_path: Path) -> None:
     (tmp_path / "service.toml").write_text("")
     options = _options(Settings.load(tmp_path), ServerOptions())
     assert options.keys() <= inspect.signature(uvicorn.run).parameters.keys()
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_what_fails_inside_is_a_page_for_browsers_with_the_way_back(
+    client: Client, monkeypatch: pytest.MonkeyPatch, broken: bool
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ValueError("a secret")
+
+    ada = browser(client, "analyst", name="ada")
+    monkeypatch.setattr(datasets, "page", fail)
+    if broken:  # the page of the error cannot be made either
+        monkeypatch.setattr(problems, "page", fail)
+    reply = ada.get("/datasets")
+    assert reply.status_code == 500
+    assert "a secret" not in reply.text
+    if broken:
+        assert reply.json()["error"]["code"] == "internal"
+    else:
+        assert 'aria-label="Pages"' in reply.text
+
+
+def test_a_form_that_is_too_large_is_refused_on_a_page(client: Client) -> None:
+    ada = browser(client, "analyst", name="ada")
+    reply = ada.post("/datasets/visits/ask", sql="x" * 3000)
+    assert reply.status_code == 413
+    assert 'aria-label="Pages"' in reply.text

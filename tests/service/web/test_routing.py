@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import httpx
@@ -21,6 +24,7 @@ from support.service.clinic import SECRET_COST, VISITS, write_clinic
 from support.service.hosting import hosted_clinic, released
 from support.service.pages import browser
 from tacit.service.access import ACTIONS, RIGHTS
+from tacit.service.database import Database
 from tacit.service.web import state as readiness
 from tacit.service.web.routing import Route, declared_right
 from tacit.service.web.server import ROUTERS
@@ -344,12 +348,26 @@ def test_teams_apart_have_a_budget_each(tmp_path: Path) -> None:
     }
 
 
+# What starts: only what the settings ask for is imported.
+
+
+def test_a_service_without_login_webhook_and_wire_imports_none_of_them() -> None:
+    run = (
+        "import sys, tacit.service.web.server\n"
+        "print({'httpx', 'joserfc', 'cryptography', 'tacit.service.login', "
+        "'tacit.service.wire.server', 'jinja2', 'sqlglot'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
 # What a balancer is told: which parts can be used, and nothing of what they hold.
 
 
 @pytest.fixture
 def readiness_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
     monkeypatch.setattr(readiness, "_FRESH", 0.0)
+    monkeypatch.setattr(readiness, "_SHARE", 0.0)
     with running(hosted_clinic(tmp_path)) as client:
         yield client
 
@@ -377,6 +395,30 @@ def test_each_part_is_looked_at_and_nothing_more_is_said(
 
 
 @pytest.mark.full
+class SlowDatasets:
+    """Data sets that take some seconds to look at."""
+
+    def __init__(self) -> None:
+        self.now, self.looks = 0.0, 0
+
+    @property
+    def names(self) -> list[str]:
+        self.looks, self.now = self.looks + 1, self.now + 4
+        return []
+
+
+def test_many_tables_are_looked_at_less_often(database: Database) -> None:
+    datasets: Any = SlowDatasets()
+    workers: Any = SimpleNamespace(alive=lambda: True)
+    checks = readiness.ReadinessChecks(database, datasets, workers, lambda: datasets.now)
+    looks = []
+    for second in (0, 4, 83, 84, 100, 167, 168):
+        datasets.now = max(datasets.now, second)
+        checks.parts()
+        looks.append(datasets.looks)
+    assert looks == [1, 1, 1, 2, 2, 2, 3]
+
+
 def test_a_ledger_that_is_gone(readiness_client: Client, tmp_path: Path) -> None:
     assert (
         released(readiness_client, readiness_client.token("analyst", name="ada"))["state"] == "done"

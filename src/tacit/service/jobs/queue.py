@@ -90,8 +90,6 @@ class Outcome:
 @dataclass(frozen=True)
 class Job(UserRequest):
     number: int  # its position in the order of asking
-    id: str  # what callers call it
-    dataset: str  # the name of the data set
     body: str  # the request, as JSON
     words: str  # the question, in words
     cost: str  # its price, the JSON of a budget

@@ -457,11 +457,12 @@ class ReleaseService:
         hosted = self._hosted(job.dataset)
         hosted.refresh()
         question, charge = self._unchanged(job, hosted, dry_run=False)
-        if charge.entry is None:  # a release would charge it again, which no one asked for
+        entry = charge.entry
+        if entry is None:  # a release would charge it again, which no one asked for
             raise Problem(
                 "conflict", "the ledger no longer has the charge of this release", "ask again"
             )
-        release_charged(question, charge)
+        release_charged(question, charge, entry)
         return Outcome(True)
 
     def answer(self, job: Job) -> Answer:

@@ -10,24 +10,26 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import httpx
 import sqlalchemy as sa
 
+from tacit.service.access import UserRequest
 from tacit.service.database import Database, metadata
-from tacit.service.jobs.queue import Job
 from tacit.service.problem import Problem
 from tacit.service.settings import WebhookSettings
 from tacit.service.telemetry import log
+
+if TYPE_CHECKING:
+    import httpx
 
 # An outbox in the database of the service, and the thread that sends what is in it.
 #
 # - **Neither lost nor early.**  A message is written in the transaction of what it reports, so it
 #   is sent if and only if that happened.  Of an outcome this is the transaction at its tick: a
 #   message reveals nothing of how long the engine worked.
-# - **Without values.**  A message names the release, its data set, its state and people; neither
-#   the question, which may quote what an analyst knows, nor the answer.
+# - **Without values.**  A message names the release, schedule or dashboard, its data set, its state
+#   and people; neither the question, which may quote what an analyst knows, nor the answer.
 # - **At least once.**  A message is claimed for some time by one process, and deleted after a reply
 #   of 2xx.  A process that dies in between lets another send it again: receivers ignore an ``id``
 #   that they know.
@@ -37,6 +39,13 @@ from tacit.service.telemetry import log
 
 
 SIGNATURE = "Tacit-Signature"
+# What is sent of an act; a question that no one decides on is reported at its tick.
+EVENTS = {
+    "release_asked": "waiting",
+    "release_approved": "approved",
+    "release_refused": "refused",
+    "release_cancelled": "cancelled",
+}
 MAX_ATTEMPTS = 14  # with the waits between them about ten hours
 _FIRST_WAIT, _LONGEST_WAIT = 10.0, 3600.0  # seconds
 _CLAIM = 60.0  # seconds for which a process has a message alone
@@ -89,6 +98,8 @@ class Webhook:
         self._database, self._settings, self._clock = database, settings, clock
         self._url = url or ""
         if client is None and settings is not None:  # it reads the certificates of all authorities
+            import httpx
+
             client = httpx.Client(timeout=_TIMEOUT, follow_redirects=False)
         self._client = client
         self._stopping = threading.Event()
@@ -106,8 +117,15 @@ class Webhook:
         if self._client is not None:
             self._client.close()
 
-    def note(self, run: sa.Connection, event: str, job: Job) -> None:
-        """Write a message about a release, in the transaction of what it reports."""
+    def note(
+        self,
+        run: sa.Connection,
+        event: str,
+        request: UserRequest,
+        decided_by: str | None = None,
+        kind: str = "release",
+    ) -> None:
+        """Write a message about a request, in the transaction of what it reports."""
         if self._settings is None:
             return
         now, name = self._clock(), secrets.token_hex(16)
@@ -116,12 +134,12 @@ class Webhook:
             "id": name,
             "event": event,
             "at": moment.isoformat(timespec="seconds"),
-            "release": job.id,
-            "dataset": job.dataset,
-            "asked_by": job.asked_by,
-            "team": job.team,
-            "decided_by": job.decided_by,
-            "href": f"{self._url}/releases/{job.id}",
+            kind: request.id,
+            "dataset": request.dataset,
+            "asked_by": request.asked_by,
+            "team": request.team,
+            "decided_by": decided_by,
+            "href": f"{self._url}/{kind}s/{request.id}",
         }
         run.execute(_outbox.insert().values(id=name, body=json.dumps(message), due=now))
 
@@ -174,6 +192,8 @@ class Webhook:
         """Send one message; True if the receiver has it."""
         assert self._settings is not None
         assert self._client is not None
+        import httpx
+
         try:
             secret = self._settings.secret()
             headers = {

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from tacit.service.access import Caller
 from tacit.service.audit_log import About, AuditLog
 from tacit.service.jobs.queue import LEASE, MAX_ATTEMPTS, Job, Outcome, Queue
-from tacit.service.jobs.webhook import Webhook
+from tacit.service.jobs.webhook import EVENTS, Webhook
 from tacit.service.problem import Problem, problem_of
 from tacit.service.telemetry import Metrics, Traces, log
 
@@ -124,15 +124,6 @@ def _try_database(call: Callable[[], _T]) -> _T | None:
 # Records of releases: who asked and decided, and, at its tick, the outcome.
 
 
-# What the webhook reports of an act; a question that no one decides on is reported at its tick.
-_MESSAGES = {
-    "release_asked": "waiting",
-    "release_approved": "approved",
-    "release_refused": "refused",
-    "release_cancelled": "cancelled",
-}
-
-
 class ReleaseRecords:
     """Writes to the audit log, the log, the metrics, the traces and the webhook of a service."""
 
@@ -159,7 +150,7 @@ class ReleaseRecords:
         if over:
             self._report(run, job)
         elif action != "release_asked" or job.state == "waiting":
-            self._webhook.note(run, _MESSAGES[action], job)
+            self._webhook.note(run, EVENTS[action], job, job.decided_by)
 
     def report_outcomes(self) -> None:
         """Record the outcome of each job whose tick came, once among all processes."""
@@ -170,7 +161,7 @@ class ReleaseRecords:
 
     def _report(self, run: sa.Connection, job: Job) -> None:
         state = str(job.outcome)
-        self._webhook.note(run, state, job)
+        self._webhook.note(run, state, job, job.decided_by)
         log("release", release=job.id, dataset=job.dataset, state=state)
         self._metrics.release(job.dataset, state)
         if job.late:

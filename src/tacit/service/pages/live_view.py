@@ -40,6 +40,7 @@ def board_card(one: _Reply) -> dict[str, Any]:
         "dataset": one["dataset"],
         "home": home_of(one["dataset"]),
         "state": one["state"],
+        "asked_by": one["asked_by"],
         "about": [
             ("Data set", one["dataset"]),
             ("Counted", f"rows by {counted['column']}, in periods of {counted['every']}"),
@@ -63,7 +64,7 @@ def shown_board(one: _Reply) -> dict[str, Any]:
         shown = rows[-_MAX_MARKS:]
         if shown:
             title = f"{label} by period, with 95% intervals"
-            marks = [Mark(r["item"], r["value"], r["low"], r["high"], r["text"]) for r in shown]
+            marks = [Mark(r["short"], r["value"], r["low"], r["high"], r["text"]) for r in shown]
             picture = drawing(chart(marks, bars=label == "count", title=title, width=_WIDTH))
             charts.append((_WORDS.get(label, label), picture))
         tables.append({"name": _WORDS.get(label, label), "rows": rows[::-1]})
@@ -137,13 +138,30 @@ def _rows(periods: Sequence[Any], column: Mapping[str, Sequence[float]]) -> list
         strict=True,
     )
     return [
-        {"item": _period(p), "value": v, "low": a, "high": b, **_texts(v, a, b, e)}
+        {
+            "item": _period(p),
+            "short": _brief(_period(p)),
+            "value": v,
+            "low": a,
+            "high": b,
+            **_texts(v, a, b, e),
+        }
         for p, v, e, a, b in values
     ]
 
 
 def _period(start: Any) -> str:
     return str(start).removesuffix("T00:00:00").replace("T", " ")
+
+
+def _brief(period: str) -> str:
+    """Return the label of a period in a chart: of a time of day without the year and the seconds.
+
+    >>> _brief("2026-03-01 01:00:00"), _brief("2026-03-01")
+    ('03-01 01:00', '2026-03-01')
+    """
+    date, _, time = period.partition(" ")
+    return f"{date[5:]} {time.removesuffix(':00')}" if time else date
 
 
 def _estimated(result: _Reply) -> list[dict[str, Any]]:

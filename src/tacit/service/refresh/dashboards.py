@@ -20,6 +20,7 @@ from tacit.service.access import Caller, Decisions
 from tacit.service.audit_log import AuditLog
 from tacit.service.database import Database, metadata
 from tacit.service.jobs.queue import tick_after
+from tacit.service.jobs.webhook import Webhook
 from tacit.service.problem import Problem
 from tacit.service.refresh.requests import ApprovalRequest, ApprovalRequests, request_table
 from tacit.service.telemetry import log
@@ -179,6 +180,16 @@ class Counted:
         if self.clock is not None:
             return self._end(periods)
         return datetime.fromtimestamp(counter.due(periods) or 0, UTC)
+
+    @property
+    def words(self) -> str:
+        """What is counted, in words."""
+        return f"rows by {self.column}, in {self.periods} periods of {self.every}"
+
+    @property
+    def price(self) -> str:
+        """The price of all periods, in words."""
+        return f"rho {self.rho}" if self.epsilon is None else f"epsilon {self.epsilon}"
 
     def due(self, counter: TimeCounter, periods: int) -> float:
         """Return the time at which a number of periods is over, in seconds since 1970."""
@@ -471,11 +482,19 @@ class DashboardRequests(ApprovalRequests[Counted]):
         audit: AuditLog,
         dashboards: Dashboards,
         decisions: Decisions,
+        webhook: Webhook,
         clock: Callable[[], float],
     ) -> None:
         super().__init__(
-            *(_requests, "for a dashboard", Counted.from_json, dashboards.begin),
-            *(database, audit, decisions, clock),
+            _requests,
+            "dashboard",
+            Counted.from_json,
+            dashboards.begin,
+            database,
+            audit,
+            decisions,
+            webhook,
+            clock,
         )
         self._dashboards = dashboards
 

@@ -20,8 +20,9 @@ from tacit.service.access import (
     request_values,
     requester_of,
 )
-from tacit.service.audit_log import AuditLog
+from tacit.service.audit_log import About, AuditLog
 from tacit.service.database import Database, metadata
+from tacit.service.jobs.webhook import EVENTS, Webhook
 from tacit.service.problem import Problem
 
 # Nothing is charged before the approval.  What is approved is what starts: a request has all of it
@@ -44,6 +45,8 @@ def request_table(name: str, content: str) -> sa.Table:
         *request_columns("who"),
         sa.Column("state", sa.String(10), nullable=False, index=True),
         sa.Column("reason", sa.Text),
+        sa.Column("decided_by", sa.String(100)),
+        sa.Column("decided", sa.Float),
     )
 
 
@@ -51,35 +54,37 @@ def request_table(name: str, content: str) -> sa.Table:
 class ApprovalRequest(UserRequest, Generic[_T]):
     """A request for something that waits, was refused, or was approved."""
 
-    id: str  # its number, and that of what starts with the approval
-    dataset: str  # the data set
+    # Its id is that of what starts with the approval.
     content: _T  # what is requested, and its price
     state: str  # ``waiting``, ``refused`` or ``approved``
     reason: str | None  # why it was refused
+    decided_by: str | None
+    decided: float | None  # in seconds since 1970
 
 
 class ApprovalRequests(Generic[_T]):
     """The requests of a kind, decided once each."""
 
-    # what: names the kind in messages, such as ``for a dashboard``.
+    # kind: names it in messages: ``dashboard`` or ``schedule``.
     # read: what is requested, from its JSON.
     # start: starts what is requested on account of its requester, and pays for it.
 
     def __init__(
         self,
         table: sa.Table,
-        what: str,
+        kind: str,
         read: Callable[[Mapping[str, Any]], _T],
         start: Callable[[str, _T, Caller], object],
         database: Database,
         audit: AuditLog,
         decisions: Decisions,
+        webhook: Webhook,
         clock: Callable[[], float],
     ) -> None:
-        self._table, self._what = table, what
+        self._table, self._kind = table, kind
         self._content, self._start = read, start
-        self._database, self._audit, self._clock = database, audit, clock
-        self.decisions = decisions
+        self._database, self._audit, self._webhook = database, audit, webhook
+        self.decisions, self._clock = decisions, clock
         self._lock = f"{table.name.replace('_', ' ')}s"
         self._columns = [one.label(one.key) for one in table.c]
 
@@ -101,9 +106,8 @@ class ApprovalRequests(Generic[_T]):
             if existing is None or existing.state == REFUSED:
                 run.execute(table.delete().where(table.c.id == identity))
                 run.execute(table.insert().values(**row))
-                self._acted(
-                    "release_asked", caller, dataset, identity, {"cost": cost.to_json()}, run
-                )
+                made = self._read(run.execute(self._one(identity)).mappings().one())
+                self._acted("release_asked", caller, made, {"cost": cost.to_json()}, run)
         request = self.find(identity)
         assert request is not None
         return request
@@ -112,12 +116,14 @@ class ApprovalRequests(Generic[_T]):
         rows = self._database.mappings(self._one(identity))
         return self._read(rows[0]) if rows else None
 
+    def every(self) -> list[ApprovalRequest[_T]]:
+        """Return all requests, the latest first."""
+        query = sa.select(*self._columns).order_by(self._table.c.asked_at.desc())
+        return [self._read(row) for row in self._database.mappings(query)]
+
     def undecided(self) -> list[ApprovalRequest[_T]]:
         """Return the requests that wait or were refused, the latest first."""
-        table = self._table
-        query = sa.select(*self._columns).where(table.c.state != APPROVED)
-        rows = self._database.mappings(query.order_by(table.c.asked_at.desc()))
-        return [self._read(row) for row in rows]
+        return [one for one in self.every() if one.state != APPROVED]
 
     def approve(self, request: ApprovalRequest[_T], caller: Caller) -> None:
         """Approve exactly this at this price: it is paid, and starts."""
@@ -127,7 +133,9 @@ class ApprovalRequests(Generic[_T]):
         except TacitError:
             if not self._started(request.id):
                 with self._database.begin(lock=self._lock) as run:
-                    self._set(run, request.id, APPROVED, state=WAITING)
+                    undone = {"state": WAITING, "decided_by": None, "decided": None}
+                    if self._set(run, request.id, APPROVED, **undone):
+                        self._webhook.note(run, WAITING, request, kind=self._kind)
             raise
 
     def _started(self, identity: str) -> bool:
@@ -149,7 +157,7 @@ class ApprovalRequests(Generic[_T]):
         with self._database.begin(lock=self._lock) as run:
             if not run.execute(self._table.delete().where(waits)).rowcount:
                 raise _decided()
-            self._acted("release_cancelled", caller, request.dataset, request.id, {}, run)
+            self._acted("release_cancelled", caller, request, {}, run)
 
     def refuse(self, request: ApprovalRequest[_T], caller: Caller, reason: str) -> None:
         """Refuse a request; nothing is spent."""
@@ -158,26 +166,34 @@ class ApprovalRequests(Generic[_T]):
     def _decide(
         self, request: ApprovalRequest[_T], caller: Caller, state: str, reason: str | None
     ) -> None:
-        self.decisions.refuse_own(request, caller, self._what)
+        self.decisions.refuse_own(request, caller, f"for a {self._kind}")
         action = "release_approved" if state == APPROVED else "release_refused"
+        values = {"decided_by": caller.name, "decided": self._clock()}
         with self._database.begin(lock=self._lock) as run:
-            if not self._set(run, request.id, WAITING, state=state, reason=reason):
+            if not self._set(run, request.id, WAITING, state=state, reason=reason, **values):
                 raise _decided()
             details = {} if reason is None else {"reason": reason}
-            self._acted(action, caller, request.dataset, request.id, details, run)
+            self._acted(action, caller, request, details, run)
 
     def _acted(
         self,
         action: str,
         caller: Caller,
-        dataset: str,
-        identity: str,
+        request: ApprovalRequest[_T],
         details: dict[str, Any],
         run: sa.Connection,
     ) -> None:
-        self._audit.acted(
-            action, caller, dataset=dataset, subject=identity, details=details, connection=run
-        )
+        """Write an act to the audit log and the outbox, in the transaction that does it."""
+        event = EVENTS[action]
+        decided_by = None if event == WAITING else caller.name
+        self._webhook.note(run, event, request, decided_by, self._kind)
+        about: About = {
+            "dataset": request.dataset,
+            "subject": request.id,
+            "details": details,
+            "connection": run,
+        }
+        self._audit.acted(action, caller, **about)
 
     def _one(self, identity: str) -> sa.Select[*tuple[Any, ...]]:
         return sa.select(*self._columns).where(self._table.c.id == identity)

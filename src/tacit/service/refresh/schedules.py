@@ -33,6 +33,7 @@ from tacit.service.database import Database, Prepared, metadata
 from tacit.service.hosting.ask import Ask, words_of
 from tacit.service.hosting.datasets import Hosted
 from tacit.service.jobs.queue import Job, Queue
+from tacit.service.jobs.webhook import Webhook
 from tacit.service.problem import Problem, problem_of
 from tacit.service.refresh.refreshes import Refreshes
 from tacit.service.refresh.requests import (
@@ -267,8 +268,6 @@ _PENDING = sa.and_(_releases.c.job.is_(None), _releases.c.missed.is_(False))
 class ReleaseSchedule(UserRequest):
     """A schedule that was started."""
 
-    id: str
-    dataset: str
     scheduled: Scheduled
     state: str  # ``paying``, ``running``, ``done`` or ``cancelled``
     due: float | None  # when the next release is, in seconds since 1970; None where there is none
@@ -737,11 +736,19 @@ class ScheduleRequests(ApprovalRequests[Scheduled]):
         audit: AuditLog,
         schedules: ReleaseSchedules,
         decisions: Decisions,
+        webhook: Webhook,
         clock: Callable[[], float],
     ) -> None:
         super().__init__(
-            *(_requests, "for a schedule", Scheduled.from_json, schedules.begin),
-            *(database, audit, decisions, clock),
+            _requests,
+            "schedule",
+            Scheduled.from_json,
+            schedules.begin,
+            database,
+            audit,
+            decisions,
+            webhook,
+            clock,
         )
         self._schedules = schedules
 

@@ -16,6 +16,8 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tacit.errors import UsageError
@@ -23,7 +25,7 @@ from tacit.outside import read_json
 from tacit.service.problem import Problem, problem_of
 from tacit.service.settings import Settings
 from tacit.service.telemetry import log, route_of
-from tacit.service.web.problems import rendered
+from tacit.service.web.problems import rendered, reply_to
 
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _ONCE = (
@@ -94,7 +96,8 @@ class Guard:
             if not isinstance(error, (Problem, UsageError)):
                 log("unexpected", level=logging.ERROR, error=True, route=route_of(scope))
             if not started:
-                await rendered(problem_of(error))(scope, receive, dressed)
+                reply = await _shown(scope, problem_of(error))
+                await reply(scope, receive, dressed)
         finally:
             self._buffered -= sum(map(len, parts))
 
@@ -151,6 +154,15 @@ class Guard:
         if self._url is not None:
             return origin == self._url
         return urlsplit(origin).netloc == headers.get("host", "")
+
+
+async def _shown(scope: Scope, problem: Problem) -> Response:
+    """Return a problem as a page for a browser, where one can be made now, and else as JSON."""
+    try:
+        return await reply_to(Request(scope), problem)
+    except Exception:
+        log("unexpected", level=logging.ERROR, error=True, route=route_of(scope))
+        return rendered(problem)
 
 
 def _refuse_repeated(scope: Scope) -> None:

@@ -69,18 +69,18 @@ async def _of_tacit(request: Request, error: Exception) -> Response:
     problem = problem_of(error)
     if not request.headers.get("user-agent", "").startswith(_CLIENT):
         problem = problem.in_fields()
-    return await _reply(request, problem)
+    return await reply_to(request, problem)
 
 
 async def _of_fields(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     if any(one["loc"][0] == "path" for one in error.errors()):  # a name that nothing can have
-        return await _reply(request, Problem("not_found", "there is nothing of this name"))
+        return await reply_to(request, Problem("not_found", "there is nothing of this name"))
     if isinstance(error.body, bytes):  # the framework reads JSON only where it is said to be that
         message = "the body is not said to be JSON"
         remedy = "send the header Content-Type: application/json"
-        return await _reply(request, Problem("invalid_request", message, remedy))
-    return await _reply(request, _wrong_fields(error.errors(), error.body, _body_of(request)))
+        return await reply_to(request, Problem("invalid_request", message, remedy))
+    return await reply_to(request, _wrong_fields(error.errors(), error.body, _body_of(request)))
 
 
 async def _of_http(request: Request, error: Exception) -> Response:
@@ -90,17 +90,17 @@ async def _of_http(request: Request, error: Exception) -> Response:
         problem = Problem(
             "not_found", "there is no such address", "GET /openapi.json lists all addresses"
         )
-        return await _reply(request, problem)
+        return await reply_to(request, problem)
     if error.status_code == 405:
         methods = _methods(request)
         message = f"this address does not take {request.method}"
         problem = Problem("invalid_request", message, f"it takes {methods}" if methods else "")
-        return await _reply(request, problem, 405, **{**headers, "Allow": methods})
+        return await reply_to(request, problem, 405, **{**headers, "Allow": methods})
     problem = Problem("invalid_request", "the request cannot be read")
-    return await _reply(request, problem, error.status_code)
+    return await reply_to(request, problem, error.status_code)
 
 
-async def _reply(
+async def reply_to(
     request: Request, problem: Problem, status: int | None = None, **headers: str
 ) -> Response:
     """Return a problem as a page for browsers, and as JSON for other clients."""

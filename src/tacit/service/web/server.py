@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import multiprocessing
 import os
 import signal
@@ -13,7 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import h11
 import uvicorn
@@ -55,8 +56,9 @@ from tacit.service.web.routing import (
     signed_in,
 )
 from tacit.service.web.state import ServiceState
-from tacit.service.wire.queries import Parts
-from tacit.service.wire.server import WireServer
+
+if TYPE_CHECKING:
+    from tacit.service.wire.server import WireServer
 
 # The description of the API: what the framework writes, with what it cannot know.
 #
@@ -231,6 +233,9 @@ def _wire(state: ServiceState, tls: tuple[str, str] | None) -> WireServer | None
     """Return the wire of a service, where its settings have one."""
     if state.settings.wire is None:
         return None
+    from tacit.service.wire.queries import Parts
+    from tacit.service.wire.server import WireServer
+
     parts = Parts(
         state.datasets,
         state.release_service,
@@ -371,7 +376,9 @@ def application() -> FastAPI:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     certificate, _, key = os.environ.get(_TLS, "").partition(os.pathsep)
     tls = (certificate, key) if certificate else None
-    return create_app(Settings.load(os.environ[_FOLDER]), tls, shared=True)
+    app = create_app(Settings.load(os.environ[_FOLDER]), tls, shared=True)
+    _keep_imported()
+    return app
 
 
 def _end_with_parent() -> None:
@@ -390,7 +397,9 @@ def run(given: Settings | ServiceState, server: ServerOptions) -> None:
     configure()
     tls = None if server.certificate is None else (server.certificate, server.key or "")
     if server.processes == 1:
-        uvicorn.run(create_app(given, tls), **options)
+        app = create_app(given, tls)
+        _keep_imported()
+        uvicorn.run(app, **options)
         return
     # What cannot be opened is reported once, and not by every process.
     (given if isinstance(given, ServiceState) else ServiceState(given)).close()
@@ -400,6 +409,12 @@ def run(given: Settings | ServiceState, server: ServerOptions) -> None:
     uvicorn.run(
         "tacit.service.web.server:application", factory=True, workers=server.processes, **options
     )
+
+
+def _keep_imported() -> None:
+    """Spare the garbage collector what was imported: it stays as long as the process."""
+    gc.freeze()
+    gc.enable()  # the command disables it while it imports
 
 
 def _options(settings: Settings, server: ServerOptions) -> dict[str, Any]:

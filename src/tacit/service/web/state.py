@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
 
@@ -23,7 +23,6 @@ from tacit.service.jobs.queue import Queue
 from tacit.service.jobs.release_service import ReleaseService
 from tacit.service.jobs.webhook import Webhook
 from tacit.service.jobs.workers import ReleaseRecords, Workers
-from tacit.service.login import Provider
 from tacit.service.problem import Problem
 from tacit.service.refresh.collection import ReportStore, collections_of
 from tacit.service.refresh.dashboards import DashboardRequests, Dashboards
@@ -34,14 +33,18 @@ from tacit.service.telemetry import Metrics, Sample, Traces
 from tacit.service.tokens import Tokens, behind
 from tacit.service.web.problems import FailedTokens
 
+if TYPE_CHECKING:
+    from tacit.service.login import Provider
+
 # Readiness of a process: its database, its workers, the ledgers and the tables.
 #
 # What is said is how many of them can be used, and never which, how large they are or how long they
-# took: everybody may ask.  A look at a ledger or a table is remembered for some seconds, so that
-# who asks often costs no more; no row is read.
+# took: everybody may ask.  A look at the ledgers and tables is remembered for some seconds, and for
+# longer where they are many, so that who asks often costs no more; no row is read.
 
 
-_FRESH = 10.0  # seconds for which a check of the ledgers and tables is cached
+_FRESH = 10.0  # seconds for which a check of the ledgers and tables is cached, at least
+_SHARE = 20.0  # times as long as it took: they take a twentieth of the time of a thread at most
 
 
 class ReadinessChecks:
@@ -58,7 +61,8 @@ class ReadinessChecks:
     ) -> None:
         self._database, self._datasets, self._workers = database, datasets, workers
         self._clock, self._lock = clock, threading.Lock()
-        self._looked: tuple[float, dict[str, str]] | None = None
+        self._looked: dict[str, str] = {}
+        self._next = float("-inf")
 
     def parts(self) -> dict[str, str]:
         """Return the state of each part: ``ready``, ``in part`` or ``failing``."""
@@ -66,9 +70,11 @@ class ReadinessChecks:
             return {"database": "failing"}
         parts = {"database": "ready", "workers": "ready" if self._workers.alive() else "failing"}
         with self._lock:
-            if self._looked is None or self._clock() - self._looked[0] >= _FRESH:
-                self._looked = self._clock(), self._behind()
-            return parts | self._looked[1]
+            if (start := self._clock()) >= self._next:
+                self._looked = self._behind()
+                end = self._clock()
+                self._next = end + max(_FRESH, _SHARE * (end - start))
+            return parts | self._looked
 
     def _behind(self) -> dict[str, str]:
         """Check the ledgers and the tables of all data sets."""
@@ -188,6 +194,8 @@ class ServiceState:
         self.tokens = Tokens(self.database, key, clock, noted_in(self.audit))
         self.provider: Provider | None = None  # the organisation's own login
         if settings.login is not None:
+            from tacit.service.login import Provider
+
             self.provider = Provider(settings.login, f"{settings.url}/sign-in/back", clock)
         # addresses that send tokens which are none
         self.failures = FailedTokens(settings.limits.failed_tokens, time.monotonic)
@@ -217,7 +225,7 @@ class ServiceState:
         )
         # the dashboards that wait for a decision
         self.dashboard_requests = DashboardRequests(
-            self.database, self.audit, self.dashboards, decisions, clock
+            self.database, self.audit, self.dashboards, decisions, self.webhook, clock
         )
         self.schedules = ReleaseSchedules(
             self.database,
@@ -234,7 +242,7 @@ class ServiceState:
         self.schedules.wake = self.workers.wake
         self.release_service.scheduled = self.schedules.reserves
         self.schedule_requests = ScheduleRequests(
-            self.database, self.audit, self.schedules, decisions, clock
+            self.database, self.audit, self.schedules, decisions, self.webhook, clock
         )
         schedules_of(self.datasets.refreshed_when())
         self.scheduler = Scheduler(

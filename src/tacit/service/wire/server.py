@@ -666,12 +666,15 @@ class _Placed(Problem):
 
 
 def _in_settings(message: str) -> str:
-    """Return a message for someone who writes SQL, where a price is settings.
+    """Return a message for someone who writes SQL, where a price is settings, a token a password.
 
     >>> _in_settings("declare a delta too: release(epsilon=..., delta='1e-7')")
     'declare a delta too: tacit.epsilon = ..., tacit.delta = "1e-7"'
+    >>> _in_settings("send one that it made: Authorization: Bearer tacit_...")
+    'send one that it made, as the password: tacit_...'
     """
     fields = in_fields(message).replace("\0", "")
+    fields = fields.replace(": Authorization: Bearer", ", as the password:")
     return re.sub(r'"(epsilon|rho|delta|tag)":', r"tacit.\1 =", fields)
 
 

@@ -16,7 +16,7 @@ from tacit.calls import public
 from tacit.core import Step
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
-from tacit.report.text import aggregate_words, listed
+from tacit.report.text import aggregate_words, groups_words, listed
 from tacit.tables.cell_axis import Axis, axis_from
 from tacit.tables.joint.cell_counts import CellsPart, RequestedCells, key_of
 from tacit.tables.joint.strategy import READINGS, SHARES, names_of, size_of
@@ -124,7 +124,7 @@ class CountOfCells(TableStatistic):
     @classmethod
     def words(cls, described: Mapping[str, Any]) -> str:
         axes = [axis_from(axis) for axis in described["axes"]]
-        each = [f"{axis.name} ({', '.join(axis.names)})" for axis in axes]
+        each = [f"{axis.name} ({groups_words(axis.names)})" for axis in axes]
         if described.get("reading") == "ranges":
             each[-1] = f"every range of the bins of {each[-1]}"
         elif described.get("reading") == "prefix_sums":

@@ -203,8 +203,8 @@ class Charge(Generic[P]):
         earlier = [(format, question) for format, question in forms if question != now]
         if not earlier or self.ledger.find(key_of(now)) is not None:
             return now
-        for format, before in earlier:
-            entry = self.ledger.find(key_of(before))
+        entries = self.ledger.find_each(key_of(question) for _, question in earlier)
+        for (format, before), entry in zip(earlier, entries, strict=True):
             if entry is not None and entry.format < format:
                 warnings.warn(_UNRECORDED, DataSourceWarning, stacklevel=calls_inside())
                 return before
@@ -230,22 +230,27 @@ class Charge(Generic[P]):
 
     def plan(self, entry: Entry | None) -> P:
         """The plan, its request lowered by rounding at most, or refuse it before any work."""
+        if entry is None:
+            head = self.ledger.chain.head()
+            plan = self.plan_within(head.remaining)
+            cost = plan.cost.cost_in(head.total.kind)
+            if not head.spending.affords(cost):
+                raise BudgetError(
+                    f"this release costs {cost!r}, and {head.remaining!r} is left of "
+                    f"{head.total!r}; nothing was spent. Ask for less, or start with a larger "
+                    "budget"
+                )
+            return plan
         # Where an open charge stands it is the plan that was charged: fitted to what remained then.
-        ledger = self.ledger
-        remaining = ledger.remaining if entry is None else ledger.remaining_before(entry)
+        remaining = self.ledger.remaining_before(entry)
         plan = self.plan_within(remaining)
-        cost = plan.cost.cost_in(remaining.kind)
-        if entry is not None and entry.cost.parts and isinstance(plan, Plan):
+        if entry.cost.parts and isinstance(plan, Plan):
             # A version of other mechanisms may have charged it: what was paid for is drawn.
+            cost = plan.cost.cost_in(remaining.kind)
             for rules in range(plan.rules - 1, 0, -1) if cost.parts != entry.cost.parts else ():
                 earlier = replace(plan, rules=rules)
                 if earlier.cost.cost_in(remaining.kind).parts == entry.cost.parts:
                     return earlier
-        if entry is None and not ledger.chain.affords(cost):
-            raise BudgetError(
-                f"this release costs {cost!r}, and {remaining!r} is left of {ledger.total!r}; "
-                "nothing was spent. Ask for less, or start with a larger budget"
-            )
         return plan
 
     def pay(self) -> None:
@@ -258,8 +263,9 @@ class Charge(Generic[P]):
         """
         # The time of the charge does not depend on the engine, which runs no query here.  A later
         # release uses this charge.
-        if self.entry is None:
-            self.ledger.charge(self.key, self.plan(None).cost, self.public)
+        state = self.look()
+        if state.entry is None:
+            self.ledger.charge(self.key, self.plan_within(state.remaining).cost, self.public)
 
     def cost(self) -> Budget:
         """Return what a release takes now: nothing where the ledger holds its charge."""

@@ -11,6 +11,7 @@ import pytest
 
 from support.service.client import Client, running
 from support.service.hosting import COUNT, finished, hosted_clinic
+from support.service.pages import browser
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 PATH = "/v1/datasets/visits/releases"
@@ -70,6 +71,58 @@ def test_it_follows_a_release_from_state_to_state(client: Client) -> None:
     assert states["done"]["summary"] == "visits; epsilon 0.5; decided by rita"
     assert not any(value in one["title"] for one in shown)
     assert entries(client, eve) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "words", "price"),
+    [
+        (
+            "schedule",
+            {"request": COUNT, "start": "2126-01-01", "every": "1mo", "times": 3, "title": "beds"},
+            "Schedule, 3 times, every 1mo: beds",
+            "epsilon 1.5",
+        ),
+        (
+            "dashboard",
+            {"column": "day", "start": "2126-01-01", "every": "1d", "periods": 9, "epsilon": "1"},
+            "Dashboard: rows by day, in 9 periods of 1d",
+            "epsilon 1",
+        ),
+    ],
+)
+def test_it_has_what_waits_beside_releases(
+    client: Client, kind: str, body: Any, words: str, price: str
+) -> None:
+    ada = client.token("analyst", "visits", "ada", team="oncology")
+    rita, eve = client.token("reviewer", name="rita"), client.token("analyst", "visits", "eve")
+    made = client.post(f"/v1/datasets/visits/{kind}s", json=body, token=ada).json()["id"]
+    (waiting,) = entries(client, rita)
+    assert waiting == {
+        "id": f"urn:tacit:{kind}:{made}:waiting",
+        "title": f"Waits for a reviewer: {words}",
+        "updated": waiting["updated"],
+        "summary": f"visits; {price}",
+        "by": "ada (oncology)",
+        "link": f"https://statistics.example/{kind}s/{made}",
+    }
+    assert entries(client, eve) == []
+    page = browser(client, "reviewer", name="rob").get("/approvals").text
+    assert f"/{kind}s/{made}" in page
+    assert "asked by ada" in page
+    mine = browser(client, "curator", name="ada").get("/approvals").text
+    assert f"/{kind}s/{made}" in mine.partition("Waiting for someone else")[2]
+    time.sleep(1.1)  # the times of a feed are in seconds
+    client.post(f"/v1/{kind}s/{made}/refuse", json={"reason": "too often"}, token=rita)
+    (refused,) = entries(client, ada)
+    assert refused["title"] == f"Refused: {words}"
+    assert refused["summary"] == f"visits; {price}; decided by rita; too often"
+    assert refused["updated"] > waiting["updated"]
+    client.post(f"/v1/datasets/visits/{kind}s", json=body, token=ada)
+    (again,) = entries(client, ada)
+    assert again["summary"] == f"visits; {price}"
+    client.post(f"/v1/{kind}s/{made}/approve", token=rita)
+    (approved,) = entries(client, ada)
+    assert approved["title"] == f"Approved: {words}"
 
 
 def test_text_that_xml_cannot_contain(client: Client) -> None:

@@ -238,7 +238,11 @@ def test_it_is_approved_once_and_each_release_runs_without(reviewed: Client, clo
     assert begin(reviewed, ada).status_code == 201
     released(reviewed, clock, "2026-01-31")
     ada = reviewed.token("analyst", name="ada")
-    assert reviewed.get(here, token=ada).json()["calendar"][0]["state"] == "done"
+    made = reviewed.get(here, token=ada).json()["calendar"][0]
+    assert made["state"] == "done"
+    feed = reviewed.get("/v1/feed", token=ada).text
+    assert f"urn:tacit:release:{made['release']}:done" in feed
+    assert f"urn:tacit:schedule:{reply.json()['id']}:approved" in feed
 
 
 @pytest.mark.full

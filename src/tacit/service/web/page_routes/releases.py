@@ -68,19 +68,22 @@ def approvals(caller: _Deciding, state: StateOf, cursor: Cursor = "") -> HTMLRes
         decides = _may_decide(caller, state, one.dataset, one.id)
         (mine if decides else others).append(row(one.model_dump()))
     boards = [
-        board_card(one.model_dump())
+        (board_card(one.model_dump()), state.dashboard_requests.decidable(one.id, caller))
         for one in dashboards.dashboards(caller, state).items
-        if one.state == "waiting" and state.dashboard_requests.decidable(one.id, caller)
+        if one.state == "waiting"
     ]
     planned = [
-        schedule_card(one.model_dump())
+        (schedule_card(one.model_dump()), state.schedule_requests.decidable(one.id, caller))
         for one in schedules.schedules(caller, state).items
-        if one.state == "waiting" and state.schedule_requests.decidable(one.id, caller)
+        if one.state == "waiting"
     ]
-    waiting = [("Dashboards", boards), ("Schedules", planned)]
+    kinds = [("Dashboards", boards), ("Schedules", planned)]
+    waiting = [(heading, [card for card, own in cards if own]) for heading, cards in kinds]
+    elsewhere = [card for _, cards in kinds for card, own in cards if not own]
     given = {
         "rows": mine,
         "others": others,
+        "elsewhere": elsewhere,
         "waiting": [(heading, cards) for heading, cards in waiting if cards],
         "next": _more("/approvals", listing.next, {}),
     }

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request
 from fastapi.responses import RedirectResponse
 from pydantic import Field
 
 from tacit.service.access import ACTIONS, RIGHTS, Caller, Grant, decide, demand
-from tacit.service.login import Provider
 from tacit.service.problem import Problem
 from tacit.service.tokens import LOGIN_NAMES, SESSION, Stored
 from tacit.service.web.routing import (
@@ -32,6 +31,9 @@ from tacit.service.web.routing import (
     refused,
 )
 from tacit.service.web.state import ServiceState, StateOf
+
+if TYPE_CHECKING:
+    from tacit.service.login import Provider
 
 # The caller, and why they may do something or not.
 
