@@ -80,7 +80,8 @@ _LINKS = {
     "post /v1/datasets/{name}/releases": _OF_A_RELEASE,
     "post /v1/datasets/{name}/plans": _OF_A_RELEASE,
     "post /v1/datasets/{name}/dashboards": {
-        "look": ("get", "/v1/dashboards/{id}", {"id": "$response.body#/id"})
+        "look": ("get", "/v1/dashboards/{id}", {"id": "$response.body#/id"}),
+        "withdraw": ("delete", "/v1/dashboards/{id}", {"id": "$response.body#/id"}),
     },
     "post /v1/datasets/{name}/schedules": {
         "look": ("get", "/v1/schedules/{id}", {"id": "$response.body#/id"}),

@@ -174,6 +174,12 @@ def test_a_reviewer_decides_on_a_dashboard(tmp_path: Path, clock: Clock) -> None
         assert 'role="alert"' in rita.post(f"{where}/refuse", reason=" ").text
         assert rita.post(f"{where}/refuse", reason="by week").status_code == 303
         assert "by week" in ada.get(where).text
+        assert "Withdraw" not in ada.get(where).text
+        ada.post("/datasets/visits/count", **FORM, action="begin")
+        assert "Withdraw" in ada.get(where).text
+        assert "Withdraw" not in rita.get(where).text
+        assert ada.post(f"{where}/withdraw").headers["location"] == "/dashboards"
+        assert where not in rita.get("/approvals").text
         ada.post("/datasets/visits/count", **FORM, action="begin")
         assert rita.post(f"{where}/approve").status_code == 303
         assert "No period has ended yet" in ada.get(where).text

@@ -140,6 +140,29 @@ def test_where_questions_are_approved_there_is_no_way_around(tmp_path: Path, clo
 
 
 @pytest.mark.full
+def test_a_dashboard_that_waits_is_withdrawn_by_who_asked(tmp_path: Path, clock: Clock) -> None:
+    folder = write_clinic(tmp_path, FAST + "approval = true\n")
+    with running(opened(folder, clock)) as client:
+        ada, eve, rita = (
+            client.token(role, name=name)
+            for role, name in (("analyst", "ada"), ("analyst", "eve"), ("reviewer", "rita"))
+        )
+        here = f"/v1/dashboards/{begin(client, ada).json()['id']}"
+        assert client.delete(here, token=eve).status_code == 404
+        gone = client.delete(here, token=ada)
+        assert (gone.status_code, gone.json()["state"]) == (200, "cancelled")
+        for token in (ada, rita):
+            assert client.get(here, token=token).status_code == 404
+        assert client.delete(here, token=ada).status_code == 404
+        begin(client, ada)
+        assert client.post(f"{here}/approve", token=rita).status_code == 200
+        started = client.delete(here, token=ada)
+        assert started.status_code == 409
+        assert "has started" in started.text
+        assert client.get(here, token=ada).json()["state"] == "running"
+
+
+@pytest.mark.full
 def test_nobody_approves_a_dashboard_of_their_own(tmp_path: Path, clock: Clock) -> None:
     folder = write_clinic(tmp_path, FAST + "approval = true\n")
     with running(opened(folder, clock)) as client:

@@ -29,6 +29,7 @@ from tacit.service.web.state import ServiceState, StateOf
 
 router = APIRouter(route_class=Route, include_in_schema=False)
 _Seeing = Annotated[Caller, Depends(needs("see_dataset", on="name"))]
+_Asking = Annotated[Caller, Depends(needs("ask"))]
 _Deciding = Annotated[Caller, Depends(needs("approve"))]
 _Previewing = Annotated[Caller, Depends(needs("preview", on="name"))]
 _Board = Annotated[str, InPath(min_length=1, max_length=100)]
@@ -56,6 +57,16 @@ def boards(caller: CallerOf, state: StateOf) -> HTMLResponse:
 def board(id: _Board, caller: CallerOf, state: StateOf) -> HTMLResponse:
     """Show the counts of a dashboard."""
     return _board(id, caller, state, None)
+
+
+@router.post("/dashboards/{id}/withdraw")
+def withdraw(id: _Board, caller: _Asking, state: StateOf) -> Response:
+    """Withdraw a dashboard that waits."""
+    try:
+        dashboards.withdraw_dashboard(id, caller, state)
+    except TacitError as error:
+        return _board(id, caller, state, form_problem(error))
+    return RedirectResponse("/dashboards", status_code=303)
 
 
 @router.post("/dashboards/{id}/approve")
@@ -152,8 +163,13 @@ def _decided(id: str, caller: Caller, state: ServiceState, act: Callable[[], obj
 
 def _board(id: str, caller: Caller, state: ServiceState, wrong: object) -> HTMLResponse:
     one = dashboards.dashboard(id, caller, state).model_dump()
-    may = one["state"] == "waiting" and state.dashboard_requests.decidable(id, caller)
-    given = {**shown_board(one), "wrong": wrong, "decide": may}
+    request = state.dashboard_requests.find(id) if one["state"] == "waiting" else None
+    given = {
+        **shown_board(one),
+        "wrong": wrong,
+        "decide": request is not None and state.dashboard_requests.decidable(id, caller),
+        "withdraw": request is not None and releases.may_withdraw(state, caller, request),
+    }
     return HTMLResponse(page("dashboard.html", state.settings.title, caller, given))
 
 

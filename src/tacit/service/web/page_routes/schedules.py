@@ -170,7 +170,7 @@ def _page(id: str, caller: Caller, state: ServiceState, wrong: object) -> HTMLRe
     one = schedules.schedule(id, caller, state)
     given = shown_schedule(
         one.model_dump(),
-        may_cancel=schedules.may_cancel(state, caller, one),
+        may_cancel=releases.may_withdraw(state, caller, one),
         decides=state.schedule_requests.decidable(id, caller),
     )
     if given["decide"]:

@@ -12,7 +12,7 @@ from tacit.service.access import Caller, decide, demand
 from tacit.service.problem import Problem
 from tacit.service.refresh.dashboards import Counted, Dashboard, answer_json, preview_json
 from tacit.service.refresh.requests import ApprovalRequest
-from tacit.service.web.routes.releases import Refusal, may_see
+from tacit.service.web.routes.releases import Refusal, demand_own, may_see
 from tacit.service.web.routing import ERRORS, Body, CallerOf, DatasetName, ReplyModel, Route, needs
 from tacit.service.web.state import ServiceState, StateOf
 
@@ -143,6 +143,22 @@ def dashboard(id: _Id, caller: CallerOf, state: StateOf) -> DashboardReply:
     if not readable(state, caller, board):
         raise _nowhere()
     return _reply(board, Counts(**answer_json(board.counted, state.dashboards.answer(board))))
+
+
+@router.delete("/v1/dashboards/{id}")
+def withdraw_dashboard(
+    id: _Id, caller: Annotated[Caller, Depends(needs("ask"))], state: StateOf
+) -> DashboardReply:
+    """Withdraw one's own dashboard while it waits for a decision; nothing was spent.
+
+    One that has started stays: all its periods are paid for.
+    """
+    if dashboard(id, caller, state).state == "running":
+        raise Problem("conflict", "this dashboard has started, and all its periods are paid for")
+    request = wanted(state, caller, id)
+    demand_own(state, caller, request)
+    state.dashboard_requests.withdraw(request, caller)
+    return _waiting(request).model_copy(update={"state": "cancelled"})
 
 
 _Deciding = Annotated[Caller, Depends(needs("approve"))]

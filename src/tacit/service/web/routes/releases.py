@@ -445,6 +445,22 @@ def is_own(state: ServiceState, caller: Caller, one: Requested) -> bool:
     return False  # the data set is no longer there
 
 
+def demand_own(state: ServiceState, caller: Caller, one: Requested) -> None:
+    """Raise unless a caller asked for something, or may decide on it."""
+    if not is_own(state, caller, one):
+        demand(caller, "approve", one.dataset)
+
+
+def may_withdraw(state: ServiceState, caller: Caller, one: Requested) -> bool:
+    """Return True if a caller may withdraw or cancel something."""
+    try:
+        demand(caller, "ask", one.dataset)
+        demand_own(state, caller, one)
+    except Problem:
+        return False
+    return True
+
+
 def may_see(
     state: ServiceState, caller: Caller, one: Requested, action: str = "see_releases"
 ) -> bool:

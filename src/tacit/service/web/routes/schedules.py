@@ -21,7 +21,7 @@ from tacit.service.refresh.schedules import (
     Scheduled,
 )
 from tacit.service.web.routes.datasets import previewed
-from tacit.service.web.routes.releases import Refusal, Requested, is_own, may_see
+from tacit.service.web.routes.releases import Refusal, demand_own, may_see
 from tacit.service.web.routing import (
     ERRORS,
     AskOrPlan,
@@ -231,11 +231,11 @@ def cancel_schedule(
     request = state.schedule_requests.find(id)
     if request is not None and request.state != "approved":
         request = wanted(state, caller, id)
-        _demand_own(state, caller, request)
+        demand_own(state, caller, request)
         state.schedule_requests.withdraw(request, caller)
         return _waiting(request).model_copy(update={"state": "cancelled"})
     one = seen(state, caller, id)
-    _demand_own(state, caller, one)
+    demand_own(state, caller, one)
     state.schedules.cancel(one, caller)
     return _reply(state, state.schedules.find(id), calendar=True)
 
@@ -297,21 +297,6 @@ def seen(state: ServiceState, caller: Caller, id: str) -> ReleaseSchedule:
         if may_see(state, caller, one):
             return one
     raise _nowhere()
-
-
-def may_cancel(state: ServiceState, caller: Caller, one: Requested) -> bool:
-    """Return True if a caller may cancel a schedule."""
-    try:
-        demand(caller, "ask", one.dataset)
-        _demand_own(state, caller, one)
-    except Problem:
-        return False
-    return True
-
-
-def _demand_own(state: ServiceState, caller: Caller, one: Requested) -> None:
-    if not is_own(state, caller, one):
-        demand(caller, "approve", one.dataset)
 
 
 def _nowhere() -> Problem:
