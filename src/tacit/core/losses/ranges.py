@@ -249,7 +249,7 @@ def _cells(length: int, step: float) -> list[tuple[int, int, float, float]]:
         (
             j + 1,
             length - j,
-            math.expm1((j + 1) * step - whole) / math.expm1(-whole),
+            math.expm1((j - length) * step) / math.expm1(-whole),  # no digits cancel
             math.expm1((j + 1) * step) / math.expm1(whole),
         )
         for j in range(length)
