@@ -341,6 +341,43 @@ def test_uvicorn_has_each_option_of_the_server(tmp_path: Path) -> None:
     assert options.keys() <= inspect.signature(uvicorn.run).parameters.keys()
 
 
+def test_a_reply_does_not_wait_for_a_delayed_ack(tmp_path: Path) -> None:
+    """Of a socket that several processes share, asyncio does not know that it is TCP."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            scope["state"]["header_seconds"] = 10
+            for what in ("startup", "shutdown"):
+                await receive()
+                await send({"type": f"lifespan.{what}.complete"})
+            return
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    (tmp_path / "service.toml").write_text("")
+    options = _options(Settings.load(tmp_path), ServerOptions(port=0))
+    config = uvicorn.Config(app, **options)
+    with config.bind_socket() as shared:  # as it does for several processes
+        server = uvicorn.Server(config)
+
+        async def ask() -> int:
+            served = asyncio.create_task(server.serve(sockets=[shared]))
+            while not server.started:
+                await asyncio.sleep(0.01)
+            reader, writer = await asyncio.open_connection(*shared.getsockname())
+            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert b"204" in await reader.readuntil(b"\r\n\r\n")
+            (protocol,) = server.server_state.connections
+            connection = protocol.transport.get_extra_info("socket")
+            no_delay = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+            writer.close()
+            server.should_exit = True
+            await served
+            return int(no_delay)
+
+        assert asyncio.run(ask())
+
+
 @pytest.mark.parametrize("broken", [False, True])
 def test_what_fails_inside_is_a_page_for_browsers_with_the_way_back(
     client: Client, monkeypatch: pytest.MonkeyPatch, broken: bool

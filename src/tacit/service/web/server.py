@@ -346,6 +346,10 @@ class _BoundedServer(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        # asyncio sets this but where it does not know that a socket is TCP, as that of several
+        # processes: a reply, which is written in parts, would wait for the client's delayed ACK.
+        if (connection := transport.get_extra_info("socket")) is not None:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._waiting: asyncio.TimerHandle | None = None
         self._wait()
 
