@@ -17,6 +17,8 @@ from support.servers.left_out import reason, told
 
 TESTS = Path(__file__).parents[2]
 KILLED = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background ignores it
 from support.servers.postgres_server import PostgresServer
 server = PostgresServer()
 print(server.folder, server.port, flush=True)
