@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 from weakref import proxy
@@ -108,8 +108,9 @@ def _import(
         for path in files:
             try:
                 source = rows(path)
-                while part := list(islice(source, _ROWS)):
-                    columns = zip(*part, strict=True)
+                # One list of all cells: as many lists as rows would keep the collector busy.
+                while part := list(chain.from_iterable(islice(source, _ROWS))):
+                    columns = (part[index :: len(names)] for index in range(len(names)))
                     arrays = [pa.array(column, pa.string()) for column in columns]
                     yield pa.RecordBatch.from_arrays(arrays, schema=schema)
             except Exception:
