@@ -149,7 +149,7 @@ def test_by_groups_of_people(price: dict[str, Any]) -> None:
     assert "median distance from it" in certificate.to_html()
     for name in ("a", "b"):
         low, high = answer.interval("m", name)
-        # Half the length more on either side (how often they hold is tested above).
+        # Its length more on either side (how often they hold is tested above).
         assert 2 * low - high <= 25 <= 2 * high - low
         assert low <= high < low + 8
 

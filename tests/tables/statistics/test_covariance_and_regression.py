@@ -483,7 +483,7 @@ def test_by_groups_of_people_both_come_out_of_one_vector(covariance_table, budge
         ):
             assert answer.value(label, site) == pytest.approx(true, rel=0.05)
             low, high = answer.interval(label, site)
-            # But for the grid, and half the length more on either side: 1e-7.
+            # But for the grid, and the length more on either side: 1e-7.
             assert 2 * low - high <= true * (1 + 1e-3)
             assert 2 * high - low >= true * (1 - 1e-3)
     assert answer.interval("r", "nobody") == (-1, 1)

@@ -152,7 +152,7 @@ def test_by_groups_of_people(price: dict[str, Any]) -> None:
     assert "Gini coefficient" in certificate.to_html()
     for name, true in (("a", 0.0), ("b", 0.49)):
         low, high = answer.interval("i", name)
-        # Half the length more on either side (how often they hold is tested above).
+        # Its length more on either side (how often they hold is tested above).
         assert 2 * low - high <= true <= 2 * high - low
         assert low < high <= true + 0.1
 

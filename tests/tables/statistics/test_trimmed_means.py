@@ -172,7 +172,7 @@ def test_by_groups_of_people_with_outliers(price: dict[str, Any]) -> None:
         true = true_means(income[group == name], TENTH, grid)
         for label, kind in (("t", "trimmed_mean"), ("w", "winsorized_mean")):
             low, high = answer.interval(label, name)
-            # Half the length more on either side: 1e-7 (how often they hold is tested above).
+            # Their length more on either side: 1e-7 (how often they hold is tested above).
             assert 2 * low - high <= true[kind] <= 2 * high - low
             assert low < high < low + 200
     assert np.isfinite(answer.value("t", "nobody"))  # type: ignore[arg-type]
