@@ -256,20 +256,15 @@ class ConcentratedToo(Dominating):
         small = [level for level in epsilons if level > 0]
         known = upper_deltas(self.ranges, small) if self.ranges is not None and small else ()
         of_ranges = dict(zip(small, known, strict=False))
-        uppers = [
-            min(
-                pair.upper,
-                of_ranges.get(level, pair.upper),
-                delta_bound(ZeroConcentratedDP(), self.rho, level).upper
-                if level > 0
-                else pair.upper,
-            )
-            for level, pair in zip(epsilons, pairs, strict=True)
-        ]
-        return [
-            Enclosure(min(pair.lower, upper), upper)
-            for pair, upper in zip(pairs, uppers, strict=True)
-        ]
+
+        def smallest(level: Fraction, pair: Enclosure) -> Enclosure:
+            if level <= 0:
+                return pair
+            other = delta_bound(ZeroConcentratedDP(), self.rho, level).upper
+            upper = min(pair.upper, other, of_ranges.get(level, pair.upper))
+            return Enclosure(min(pair.lower, upper), upper)
+
+        return [smallest(level, pair) for level, pair in zip(epsilons, pairs, strict=True)]
 
     def epsilon(self, delta: Number) -> Enclosure | float:
         target = as_fraction(delta, "delta")

@@ -428,6 +428,9 @@ _KINDS = {
     "StddevSamp": "std",
     "Min": "min",
     "Max": "max",
+    "mad": "mad",
+    "geomean": "geometric_mean",
+    "geometric_mean": "geometric_mean",
 }
 
 
@@ -542,13 +545,12 @@ def _of_two(node: Any, scope: Scope) -> SqlAggregate:
         "geomean(clamp(cost, 1, 500))": "tc.geometric_mean, between bounds above zero",
     },
 )
-def _without_a_class(node: Any, scope: Scope) -> SqlAggregate:
+def _named(node: Any, scope: Scope) -> SqlAggregate:
     only(node, "this", "expressions")
-    called = class_of(node)
+    name = class_of(node)
     if len(node.expressions) != 1:
-        refuse(node, f"{called} is of one value: {called}(cost)")
-    kind = "mad" if called == "mad" else "geometric_mean"
-    return _of(node, scope, kind, node.expressions[0])
+        refuse(node, f"{name} is of one value: {name}(cost)")
+    return _of(node, scope, _KINDS[name], node.expressions[0])
 
 
 @form(
