@@ -48,6 +48,7 @@ waiting_jobs = 100000
 connections = 200
 """
 HELLO = """
+import uvicorn
 from fastapi import FastAPI
 from pydantic import BaseModel
 app = FastAPI()
@@ -56,6 +57,7 @@ class Word(BaseModel):
 @app.get("/")
 def hello() -> Word:
     return Word(word="hello")
+uvicorn.run(app, port={port}, log_config=None, access_log=False)
 """
 # What no answer is written down of yet; when it is, callers see at its tick.
 UNFINISHED = sa.text("select count(*) from job where state in ('queued', 'working')")
@@ -114,15 +116,7 @@ async def rate(
 @contextmanager
 def hello() -> Any:
     port = free_port()
-    with tempfile.TemporaryDirectory() as place:
-        (Path(place) / "hello.py").write_text(HELLO)
-        words = ["hello:app", "--port", str(port)]
-        quiet = ["--log-level", "critical", "--no-access-log"]
-        process = subprocess.Popen([sys.executable, "-m", "uvicorn", *words, *quiet], cwd=place)
-        yield from until_open(port, process)
-
-
-def until_open(port: int, process: subprocess.Popen[bytes]) -> Any:
+    process = subprocess.Popen([sys.executable, "-c", HELLO.format(port=port)])
     try:
         for _ in range(200):
             with socket_of(port) as found:
