@@ -37,7 +37,7 @@ def chart(marks: Sequence[Mark], bars: bool, title: str, width: int = _WIDTH) ->
     True
     """
     character = _CHARACTER * (_PHONE_TYPE if width <= PHONE_WIDTH else 1)
-    max_length = min(_LONGEST_LABEL, int(0.32 * width / character))
+    max_length = min(_LONGEST_LABEL, int(0.42 * width / character))
     labels = [_short(mark.label, max_length) for mark in marks]
     left = 14 + character * max([3, *(len(label) for label in labels)])
     right = width - 16 - character * max([3, *(len(mark.text) for mark in marks)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -262,9 +263,15 @@ def bins_words(name: str, aggregate: Mapping[str, Any]) -> str:
 
     >>> bins_words("{column} in {bins} bins", {"column": "age", "edges": ["0", "18", "65"]})
     'age in 2 bins: [0, 18), [18, 65]'
+    >>> bins_words("{column} in {bins} bins", {"column": "age", "edges": ["0", "5", "10", "15"]})
+    'age in 3 bins of 5, from 0 to 15'
     """
-    names = bin_names([as_fraction(edge) for edge in aggregate["edges"]])
-    return f"{name.format(column=aggregate['column'], bins=len(names))}: {', '.join(names)}"
+    edges = [as_fraction(edge) for edge in aggregate["edges"]]
+    text = name.format(column=aggregate["column"], bins=len(edges) - 1)
+    widths = {high - low for low, high in itertools.pairwise(edges)}
+    if len(edges) > 3 and len(widths) == 1:
+        return f"{text} of {show(widths.pop())}, from {show(edges[0])} to {show(edges[-1])}"
+    return f"{text}: {', '.join(bin_names(edges))}"
 
 
 def _by_method(aggregate: Mapping[str, Any]) -> str:

@@ -452,10 +452,15 @@ _DOWNLOADS = (
 _CUBES = (("json-stat", "wide", "JSON-stat"), ("px", "wide", "PC-Axis"))  # of one set of bins
 
 
+def _asked_sql(one: Mapping[str, Any]) -> str:
+    """Return the SQL of a release, if it was asked in SQL: shorter than its words."""
+    return str((one.get("request") or {}).get("sql") or "")
+
+
 def row(one: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "id": one["id"],
-        "question": one.get("question") or one["id"],
+        "question": _asked_sql(one) or one.get("question") or one["id"],
         "dataset": one["dataset"],
         "asked_by": one.get("asked_by") or "",
         "when": when(one.get("asked_at")),
@@ -490,6 +495,8 @@ def shown_release(one: Mapping[str, Any], *, may_cancel: bool, may_decide: bool)
     count = len((one.get("request") or {}).get("questions", ()))
     if count:
         about.insert(0, ("Question", shown["question"]))
+    elif _asked_sql(one):
+        about.insert(0, ("In words", one.get("question")))
     return {
         **shown,
         "heading": f"{count} questions together" if count else shown["question"],

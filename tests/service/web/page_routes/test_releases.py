@@ -117,6 +117,16 @@ def test_a_reviewer_sees_who_asked_what_before_and_the_odds(client, ada, rita):
     assert client.get(path, token=client.token("reviewer", name="rita")).status_code == 409
 
 
+def test_a_release_is_headed_by_its_sql_and_said_in_words(ada, rita):
+    place = asked(ada, "1/3")
+    for page in (ada.get(place).text, rita.get(place).text):
+        assert f"<h1>{SQL}</h1>" in page
+        assert re.search(
+            r"In words</dt>\s*<dd>The number of rows; .*for each site: 1, 2, 3</dd>", page
+        ), page
+    assert f"{SQL}</a>" in rita.get("/approvals").text
+
+
 def test_a_curator_sees_who_waits_also_where_another_decides(client):
     curator = client.token("curator", name="carl")
     grants = [{"role": "analyst", "dataset": "visits"}]
