@@ -10,6 +10,7 @@ import warnings
 from pathlib import Path
 
 import duckdb
+import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
@@ -650,8 +651,12 @@ def test_a_registered_frame_is_given_as_a_relation(tmp_path):
         ("a.json", "from 'a.json'"),
         ("a.json", "select count(*) as x from read_json('a.json')"),
         ("a.json", "select content as x from read_text('a.json')"),
+        ("a.csv", "from a.csv"),  # a schema and its table, or else a file
+        ("a.csv", "with a as (select 1 as z) select f.x from a, a.csv as f"),
+        ("a.csv", "select columns as x from sniff_csv('a.csv')"),
         ("a.csv", "select * from inner_view"),
         ("a.csv", "select * from rows_of_a()"),
+        ("a.csv", "select * from rows_of('a.csv')"),  # by its plan
     ],
 )
 def test_sql_over_files_without_types_is_refused(file, sql, tmp_path, monkeypatch):
@@ -662,6 +667,7 @@ def test_sql_over_files_without_types_is_refused(file, sql, tmp_path, monkeypatc
     with duckdb.connect() as connection:
         connection.execute("create view inner_view as from 'a.csv'")
         connection.execute("create macro rows_of_a() as table from read_csv('a.csv')")
+        connection.execute("create macro rows_of(n) as table from query_table(n)")
         connection.execute(f"create view v as {sql}")
         with pytest.raises(DataSourceError, match="takes the types from the rows"):
             open_source(connection, "v")
@@ -669,4 +675,55 @@ def test_sql_over_files_without_types_is_refused(file, sql, tmp_path, monkeypatc
             open_source(connection.sql(sql))
         connection.execute(f"create table t as {sql}")
         open_source(connection, "t").close()
+        open_source(connection.sql("from t")).close()
+
+
+def test_every_function_that_reads_files_without_types_is_known(tmp_path, monkeypatch):
+    # Any function of this DuckDB through which rows of a file without types come.
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("x,y\n1,1\n")
+    (tmp_path / "a.json").write_text('{"x": 1, "y": 1}\n')
+    connection = duckdb.connect()
+    listed = "select distinct function_name from duckdb_functions() where function_type = 'table'"
+    functions = sorted(name for (name,) in connection.execute(listed).fetchall())
+    calls = [f"{name}('a.{end}')" for name in functions for end in ("csv", "json")]
+    through = [call for call in calls if _columns(connection, f"from {call}") == ["x", "y"]]
+    assert {call.partition("(")[0] for call in through} >= {"read_csv", "read_json"}
+    for call in through:
+        with pytest.raises(DataSourceError, match="make a table of it"):
+            open_source(connection.sql(f"from {call}"))
+
+
+@pytest.mark.parametrize("end", [".gz", ".zst", ""])
+@pytest.mark.parametrize("bad", [1, 0])
+def test_a_parquet_file_is_found_by_each_name_that_duckdb_takes(end, bad, tmp_path, monkeypatch):
+    """A name without quotes is that of a schema and its table, or else of a file."""
+    monkeypatch.chdir(tmp_path)
+    write_cells(bad)
+    name = f"'t.parquet{end}'" if end else "t.parquet"
+    if end:
+        os.rename("t.parquet", f"t.parquet{end}")
+    with duckdb.connect() as connection:
+        connection.execute(f"create view v as select parquet.* from {name} as parquet")
+        for where in ((connection, "v"), (connection.sql(f"from {name}"), None)):
+            with open_source(*where) as source:
+                check_cells(source, bad)
+
+
+@pytest.mark.parametrize("way", ["united", "registered", "given", "filtered"])
+def test_a_relation_over_a_frame_of_pandas_is_refused(way):
+    """DuckDB takes the type of objects from some rows, and fails on another row of another type."""
+    numbers = [*range(3000), "none"]
+    frame = pd.DataFrame({"n": range(3001), "x": pd.Series(numbers, dtype=object)})
+    with duckdb.connect() as connection:
+        connection.register("given", frame)
+        relation = {
+            "united": lambda: connection.sql("select 1 as n union all select n from given"),
+            "registered": lambda: connection.view("given"),
+            "given": lambda: connection.from_df(frame),
+            "filtered": lambda: connection.sql("select n from given where n > 1"),
+        }[way]()
+        with pytest.raises(DataSourceError, match="give the data frame itself"):
+            open_source(relation)
+        connection.execute("create table t as select n from given")
         open_source(connection.sql("from t")).close()

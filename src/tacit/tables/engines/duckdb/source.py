@@ -821,19 +821,26 @@ def _relation_of_files(table: Any, types: dict[str, str], engine: RelationEngine
     if why and may_read_parquet(texts, table.explain):
         raise _opaque("the relation", why, "")
     # last, since DuckDB cannot explain files with some statistics, which ends a transaction
-    _refuse_pruned(lambda: _plan(name, engine) if name else str(table.explain()))
+    _refuse_by_plan(lambda: _plan(name, engine) if name else str(table.explain()))
     return name
 
 
-def _refuse_pruned(explain: Callable[[], str]) -> None:
-    """Raise if DuckDB before 2.0 hands a filter of a relation on to Arrow."""
-    # pyarrow prunes the files of a dataset by their statistics, which leave NaN out: other rows
-    # decide whether a row with NaN passes.  DuckDB 2.0 compares floating-point numbers itself.  A
-    # plan does not show whether a dataset is read or a table in memory.
+def _refuse_by_plan(explain: Callable[[], str]) -> None:
+    """Raise if a relation reads pandas, or if DuckDB before 2.0 hands its filter on to Arrow."""
+    # DuckDB takes the type of a column of objects from some rows.  pyarrow prunes the files of a
+    # dataset by their statistics, which leave NaN out: other rows decide whether a row with NaN
+    # passes.  DuckDB 2.0 compares floating-point numbers itself.  A plan shows neither the types of
+    # a frame nor whether a dataset is read or a table in memory.
     try:
         shown = explain()
     except Exception:  # it is read like any other, or refused by its text
         return
+    if "PANDAS_SCAN" in shown:
+        raise DataSourceError(
+            "the relation reads a data frame of pandas, of which DuckDB takes the types from some "
+            "of the rows, so that one cell may end every question: give the data frame itself, and "
+            "select rows in the question (where=), or make a table of it"
+        )
     if _ARROW.search(shown) and _HANDED_ON.search(shown):
         raise DataSourceError(
             "the relation selects rows of an Arrow object, and DuckDB before 2.0 has Arrow do so, "

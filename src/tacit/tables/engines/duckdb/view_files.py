@@ -54,7 +54,7 @@ _CREATE = re.compile(
     rf"(?:\(\s*{_NAME}(?:\s*,\s*{_NAME})*\s*\)\s*)?AS\s+",
     re.IGNORECASE,
 )
-_PARQUET_FILE = re.compile(r"\.parquet(?:\?|$)", re.IGNORECASE)
+_PARQUET_FILE = re.compile(r"\.parquet(\.(gz|zst))?(?:\?|$)", re.IGNORECASE)
 _SUBQUERY = re.compile(r"\bselect\b|\bfrom\b|\bquery", re.IGNORECASE)
 _MAX_DEPTH = 50
 # Kinds of databases whose tables are Parquet files, and the beginnings of the names of functions
@@ -65,8 +65,11 @@ _LAKE_READERS = (
     *("table_changes", "table_insertions", "table_deletions"),
 )
 # Beginnings of the names of functions that read files without types; ends of names of such files.
-_ROW_READERS = ("read_csv", "read_json", "read_ndjson", "read_text", "read_xlsx", "st_read")
-_ROW_ENDS = r"\.(csv|tsv|json|jsonl|ndjson|xlsx)(\.(gz|zst))?"
+_ROW_READERS = (
+    *("read_csv", "read_json", "read_ndjson", "read_text", "read_xlsx", "st_read"),
+    *("read_single_csv", "read_single_json", "sniff_csv"),
+)
+_ROW_ENDS = r"\.(csv|tsv|json|jsonl|ndjson|geojson|xlsx|shp|gpkg|fgb)(\.(gz|zst))?"
 _ROW_FILE = re.compile(rf"{_ROW_ENDS}(?:\?|$)", re.IGNORECASE)
 _ROW_READING = re.compile(rf"\b({'|'.join(_ROW_READERS)})|{_ROW_ENDS}\b", re.IGNORECASE)
 _OTHERS = ("sqlite", "postgres", "mysql")  # kinds of databases, and beginnings of their functions
@@ -74,6 +77,7 @@ _OTHERS = ("sqlite", "postgres", "mysql")  # kinds of databases, and beginnings 
 _ROWS = "ColumnDataCollection - ["
 # The words of a plan for such files, or where their statistics rule out any row.
 _IN_PLAN = re.compile(r"parquet|iceberg|delta|ducklake|empty", re.IGNORECASE)
+_ROWS_IN_PLAN = re.compile("|".join((*_ROW_READERS, *_OTHERS)).upper())  # functions are so there
 
 
 class UntypedRowsError(DataSourceError):
@@ -174,11 +178,12 @@ class ViewFiles:
         for catalog in (entry[0] if entry else "", *placed):
             self._check_database(catalog)
         if entry is None:
-            if _ROW_FILE.search(name) and not any(placed):
+            file = ".".join(filter(None, (*placed, name)))  # as DuckDB does: from visits.csv
+            if _ROW_FILE.search(file):
                 raise _untyped("a file by its name")
-            if any(placed) or not _PARQUET_FILE.search(name):
+            if not _PARQUET_FILE.search(file):
                 return False  # DuckDB reports what else it is
-            self._put(node, self._source([name], ""), _stem(name))
+            self._put(node, self._source([file], ""), _stem(file))
             return True
         if entry[3] is not None:
             query = self._rewritten_view(entry, depth + 1)
@@ -308,7 +313,7 @@ def _untyped(what: str) -> UntypedRowsError:
 
 
 def may_read_parquet(texts: Sequence[str], plan: Callable[[], str]) -> bool:
-    """Return whether what could not be rewritten may read Parquet files."""
+    """Return whether what could not be rewritten may read Parquet files; raise for text."""
     if any("parquet" in text.casefold() for text in texts):
         return True
     try:
@@ -318,6 +323,8 @@ def may_read_parquet(texts: Sequence[str], plan: Callable[[], str]) -> bool:
         raise
     except Exception:  # as a far time within the footer does
         return True
+    if _ROWS_IN_PLAN.search(shown):
+        raise _untyped("rows of a file or of another program")
     return not shown or _IN_PLAN.search(shown) is not None
 
 
