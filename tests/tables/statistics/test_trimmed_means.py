@@ -139,6 +139,20 @@ def test_intervals_hold_on_any_rows_in_short(shape: str) -> None:
     check_coverage(shape, NOISES["laplace"], TENTH, 40)
 
 
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+def test_intervals_hold_where_a_cut_is_beyond_the_last_cell(kind: Any) -> None:
+    """Of few rows beyond a quantile the noise may put the cut where no value is any more."""
+    grid, spent = Grid.for_bounds(0, 5, bits=16, whole=True), Noise(kind, Fraction(80), 1)
+    share, values = Fraction(1, 1000), np.array([0.0] * 50 + [5.0] * 50)
+    asked = part(share, grid)
+    numbers = measured(asked, values, spent, 100)
+    assert (np.reshape(np.array(numbers, dtype=float), (100, -1))[:, -3] > grid.cells).any()
+    found = asked.estimates([numbers], spent)
+    for kind_, true in true_means(values, share, grid).items():
+        held = (found[kind_].lower <= true + 1e-9) & (true - 1e-9 <= found[kind_].upper)
+        assert held.sum() >= enough(100), (kind_, held.mean())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("share", [Fraction(1, 50), TENTH, Fraction(2, 5)], ids=str)
 @pytest.mark.parametrize("spent", NOISES.values(), ids=NOISES)

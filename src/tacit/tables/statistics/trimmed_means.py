@@ -193,7 +193,8 @@ class BetweenQuantilesPart(NearQuantilesPart):
         before, cuts, sums = noisy[:, :-4], noisy[:, -4:-2], noisy[:, -2:]
         near = super().estimates([before], noise, 1 - miss * _OF_QUANTILES / 2)["percentiles"]
         chosen, upto = self.counts_upto(strategy, before, noise)
-        cuts = np.sort(np.clip(np.nan_to_num(cuts), 0, self.grid.cells).astype(np.int64), axis=1)
+        end = self.grid.cells + 1  # where the last groups begin, which no row is in
+        cuts = np.sort(np.clip(np.nan_to_num(cuts), 0, end).astype(np.int64), axis=1)
         first, step = float(self.grid.value(0)), float(self.grid.step)
         a, b = (first + step * cuts).T
 
