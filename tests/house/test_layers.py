@@ -94,6 +94,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
         "distribution",
         "ranges",
         "two_outcomes",
+        "best_run",
         "additive_noise",
         "sampling",
         "groups",

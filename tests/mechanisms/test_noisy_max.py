@@ -4,32 +4,21 @@ import itertools
 import math
 from fractions import Fraction
 
-import numpy as np
 import pytest
 
 from tacit import framework as fw
 from tacit.core import (
-    AbsoluteDistance,
-    ApproximateDP,
     LInfinityDistance,
     Number,
     Space,
-    SymmetricDistance,
     Vector,
-    ZeroConcentratedDP,
-    convert,
 )
-from tacit.core.losses.additive_noise import GaussianShift, LaplaceShift
-from tacit.core.losses.base import BothWays
-from tacit.core.losses.distribution import PrivacyLossDistribution, dominating_pair, range_of
-from tacit.errors import MismatchError, UsageError
+from tacit.core.losses.distribution import range_of
 from tacit.mechanisms import (
     Exponential,
     NoisyMax,
     PermuteAndFlip,
 )
-from tacit.mechanisms.private_selection import min_growth, of_profile, selected
-from tacit.transformations import Count
 
 SCORES = Space(Vector(int, size=3), LInfinityDistance())
 
@@ -194,207 +183,6 @@ def test_many_releases_are_enclosed_closely():
     assert 0.998 * found.upper < found.lower <= found.upper
 
 
-# The losses of the best of many runs, against its exact distribution in every order of scores.
-
-
-PAIRS = [
-    ({0: "1/2", 1: "3/10", 2: "1/5"}, {0: "3/10", 1: "3/10", 2: "2/5"}),
-    ({0: "1/20", 1: "1/5", 2: "3/4"}, {0: "1/10", 1: "1/10", 2: "4/5"}),
-    ({0: "1/10", 1: "9/10", 2: "0"}, {0: "1/5", 1: "3/4", 2: "1/20"}),
-]
-STOPS = [Fraction(1), Fraction(1, 2), Fraction(1, 10), Fraction(1, 100)]
-LEVELS = [Fraction(n, 12) for n in range(40)]
-
-
-def fractions(law):
-    return {x: Fraction(p) for x, p in law.items()}
-
-
-def winner(law, order, stop):
-    """The exact distribution of the best run, by the formula of the number of runs."""
-    found, above = {}, Fraction(0)
-    for x in order:  # the best score first
-        at, below = (stop + (1 - stop) * part for part in (above, above + law[x]))
-        found[x] = law[x] * stop / (at * below)
-        above += law[x]
-    return found
-
-
-def delta(p, q, epsilon):
-    level = math.exp(epsilon)
-    return math.fsum(max(float(p[x]) - level * float(q[x]), 0) for x in p)
-
-
-def of_both(p, q):
-    return BothWays(PrivacyLossDistribution.of(p, q), PrivacyLossDistribution.of(q, p))
-
-
-def test_the_formula_of_the_winner_is_that_of_geometrically_many_runs():
-    law, stop = fractions(PAIRS[0][0]), Fraction(1, 3)
-    found, most = dict.fromkeys(law, 0.0), 60
-    for n in range(1, most):
-        chance = float(stop * (1 - stop) ** (n - 1))
-        under = 1.0
-        for x in (2, 0, 1):
-            least = under - float(law[x])
-            found[x] += chance * (under**n - max(least, 0) ** n)
-            under = least
-    exact = winner(law, (2, 0, 1), stop)
-    assert all(math.isclose(found[x], exact[x], rel_tol=1e-9) for x in law)
-
-
-@pytest.mark.parametrize("pair", PAIRS)
-@pytest.mark.parametrize("stop", STOPS)
-def test_no_order_of_scores_has_larger_losses_at_any_epsilon(pair, stop):
-    p, q = map(fractions, pair)
-    bound = selected(of_both(*pair), stop)
-    deltas = [float(one.upper) for one in bound.deltas(LEVELS)]
-    for order in itertools.permutations(p):
-        first, second = (winner(law, order, stop) for law in (p, q))
-        for a, b in ((first, second), (second, first)):
-            for level, most in zip(LEVELS, deltas, strict=True):
-                assert delta(a, b, float(level)) <= most + 1e-12
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("stop", STOPS[1:])
-def test_two_winners_together_have_no_larger_losses_than_composed(stop):
-    p, q = map(fractions, PAIRS[1])
-    bound = selected(of_both(*PAIRS[1]), stop)
-    bound = bound.compose(bound)
-    orders = list(itertools.permutations(p))
-    for one, two in itertools.combinations_with_replacement(orders, 2):
-        laws = [
-            {(x, y): left[x] * right[y] for x in left for y in right}
-            for left, right in ((winner(law, one, stop), winner(law, two, stop)) for law in (p, q))
-        ]
-        for a, b in (laws, laws[::-1]):
-            for level in (0.0, 0.5, 1.5):
-                assert delta(a, b, level) <= float(bound.delta(Fraction(level)).upper) + 1e-12
-
-
-def test_pure_runs_keep_their_closed_form():
-    for epsilon, stop in itertools.product((0.1, 1.0, 4.0), (0.01, 0.3, 0.9)):
-        odds = math.exp(epsilon)
-        known = math.log((odds + stop) / (1 + stop * odds))
-        base = dominating_pair(Fraction(epsilon))
-        found = min_growth(base, Fraction(stop))
-        assert known <= found + 1e-12
-        assert found <= known * (1 + 1e-6)
-        whole = selected(base, Fraction(stop)).epsilon(0).upper
-        assert math.isclose(whole, epsilon + 2 * known, rel_tol=1e-6)
-
-
-def test_the_growth_is_attained_where_the_runs_are_randomized_response():
-    stop, odds = Fraction(1, 4), Fraction(3)
-    p, q = odds / (1 + odds), 1 / (1 + odds)
-    found = min_growth(dominating_pair(Fraction(math.log(3))), stop)
-    ratio = (stop + (1 - stop) * p) / (stop + (1 - stop) * q)
-    assert math.isclose(math.exp(found), ratio, rel_tol=1e-6)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("base", [LaplaceShift(20, 20), GaussianShift(Fraction(4), 1)])
-@pytest.mark.parametrize("stop", STOPS[1:3])
-def test_the_list_of_losses_is_near_the_curve_it_is_drawn_on(base, stop):
-    moved, bound = 2 * min_growth(base, stop), selected(base, stop)
-    for target in (Fraction(1, 10**3), Fraction(1, 10**6), Fraction(1, 10**9)):
-        curve = base.epsilon(target * stop).upper + moved
-        found = bound.epsilon(target).upper
-        assert found <= curve * (1 + Fraction(1, 500))
-
-
-def test_a_profile_of_points_is_that_of_a_pair():
-    points = [(Fraction(1), Fraction(3, 5)), (Fraction(2), Fraction(1, 4)), (Fraction(3), 0.1)]
-    points = [(x, Fraction(d)) for x, d in points]
-    pair = of_profile(points)
-    assert sum(atom.p.upper for atom in pair.atoms) + pair.impossible.upper == 1
-    assert sum(atom.q.upper for atom in pair.atoms) <= 1
-    for x, most in points:
-        found = sum(max(atom.p.upper - x * atom.q.upper, 0) for atom in pair.atoms)
-        assert found + pair.impossible.upper <= most
-
-
-# The best of a random number of runs.
-
-
-PEOPLE = Space(Vector(int, bounds=(0, 9)), SymmetricDistance())
-COUNT = PEOPLE >> Count()
-
-
-class TestSelection:
-    def test_it_keeps_the_best(self):
-        number = Space(Number("int"), AbsoluteDistance())
-        best = fw.select_best(number >> fw.laplace(10), score=lambda y: y, stop="1/50")
-        once = number >> fw.laplace(10)
-        assert sum(best(0) for _ in range(40)) > sum(once(0) for _ in range(40)) + 200
-        assert Fraction(29, 100) < best.map(1) < Fraction(3, 10)
-        assert fw.select_best(once, score=lambda y: y, stop=1).map(1) == Fraction(1, 10)
-
-    def test_bad_input(self):
-        m = COUNT >> fw.laplace(1)
-        with pytest.raises(UsageError):
-            fw.select_best(m, score=3, stop="1/2")
-        with pytest.raises(UsageError):
-            fw.select_best(m, score=abs, stop=0)
-        with pytest.raises(MismatchError):
-            fw.select_best(convert(m, ZeroConcentratedDP()), score=abs, stop="1/2")
-        with pytest.raises(UsageError, match="finite"):
-            fw.select_best(m, score=abs, stop="1/2").distribution([1])
-
-    @pytest.mark.parametrize("stop", ["1", "1/2", "1/5"])
-    def test_approximate_candidates_by_all_events_of_their_winner(self, stop):
-        """A leak with probability beta, with scores in every order."""
-        laws = (
-            {"a": "11/20", "b": "7/20", "leak": "1/10"},
-            {"a": "7/20", "b": "13/20"},
-        )
-        bit = Space(Number("int", 0, 1), AbsoluteDistance())
-        # ln(7/4) is above the log of all ratios of these masses but for the leak
-        claim = Fraction(56, 100), Fraction(1, 10)
-        m = fw.user_measurement(
-            bit,
-            lambda x: "a",
-            lambda d: claim if d else (0, 0),
-            measure=ApproximateDP(),
-            distribution=lambda x: laws[x],
-        )
-        for order in itertools.permutations(("a", "b", "leak")):
-            best = fw.select_best(m, score=order.index, stop=stop)
-            epsilon, delta = best.map(1)
-            p, q = (best.distribution(x).table for x in (0, 1))
-            for one, other in ((p, q), (q, p)):
-                level = math.exp(epsilon)
-                found = sum(
-                    max(float(mass) - level * float(other.get(y, 0)), 0) for y, mass in one.items()
-                )
-                assert found <= delta + 1e-12
-        grown = Fraction(stop)
-        assert delta == min(1, claim[1] / grown)
-        assert claim[0] * (1 if grown == 1 else Fraction(3, 2)) <= epsilon <= claim[0] * 3
-
-    def test_gaussian_candidates_are_stated_at_a_delta(self):
-        m = COUNT >> fw.gaussian(20)
-        best = fw.select_best(m, score=abs, stop="1/10", delta="1e-9")
-        epsilon, delta = best.map(1)
-        assert delta == Fraction(1, 10**8)
-        alone = m.epsilon("1e-9").upper
-        assert alone < epsilon < Fraction(7, 5) * alone
-        assert best.map(0) == (0, 0)
-
-    @pytest.mark.full
-    def test_the_curve_of_the_winner_holds_at_all_deltas_and_composes(self):
-        m = COUNT >> fw.gaussian(20)
-        best = fw.select_best(m, score=abs, stop="1/10", delta="1e-9")
-        ends = [best.epsilon(delta).upper for delta in ("1e-3", "1e-6", "1e-9", "1e-12")]
-        assert ends == sorted(ends)
-        assert ends[0] < best.map(1)[0] < ends[-1]
-        assert best.delta(ends[1]).upper <= Fraction(1, 10**6) * (1 + Fraction(1, 10**12))
-        several = fw.compose([best] * 20 + [m] * 20)
-        assert several.epsilon("1e-6").upper < 20 * ends[1] * 3 / 4
-        assert 0 < best.tradeoff().beta("1/10").lower < Fraction(9, 10)
-
-
 # The exponential mechanism on the published auction, and beside permute-and-flip.
 
 
@@ -421,47 +209,3 @@ def test_permute_and_flip_is_never_worse_than_exponential():
             for step in (PermuteAndFlip(2), Exponential(2))
         ]
         assert losses[0] <= losses[1] + 1e-12
-
-
-def _events(mu, stop):
-    """Probabilities of events under outputs N(mu, 1) and N(0, 1), in three levels of scores.
-
-    Highest are outputs up to a cut, which only the neighbour has often; then, as the event, those
-    beyond another cut; all others are lowest.  By the formula of the winner, ``stop p / (A A-)``.
-    """
-    first = np.linspace(-6, 2, 161)[:, None]
-    second = np.maximum(first, np.linspace(-1, 9, 201)[None, :])
-
-    def taken(mean):
-        top = stop + (1 - stop) * _below(first - mean)
-        event = _below(mean - second)
-        return stop * event / (top * (top + (1 - stop) * event))
-
-    return taken(mu), taken(0.0)
-
-
-def _below(x):
-    """The normal distribution function."""
-    return np.vectorize(math.erfc)(-x / math.sqrt(2)) / 2
-
-
-@pytest.mark.parametrize(
-    ("mu", "stop", "chance"),
-    [(0.2, 0.1, 1e-6), (0.2, 0.01, 1e-6), (1.0, 0.1, 1e-6), (1.0, 0.1, 1e-3)],
-)
-def test_three_levels_of_scores_lose_nearly_what_is_claimed_of_the_best_run(mu, stop, chance):
-    """A pair within 7% of the upper end: far above what one run loses."""
-    one = GaussianShift(Fraction(round(10**6 / mu), 1000), 1000)
-    bound = float(selected(one, Fraction(str(stop))).epsilon(Fraction(str(chance))).upper)
-    own, other = _events(mu, stop)
-
-    def delta(epsilon):
-        return (own - math.exp(epsilon) * other).max()
-
-    low, high = 0.0, bound
-    assert delta(bound) <= chance
-    for _ in range(20):
-        middle = (low + high) / 2
-        low, high = (middle, high) if delta(middle) > chance else (low, middle)
-    assert bound <= 1.07 * low
-    assert low > 1.3 * float(one.epsilon(Fraction(str(chance))).upper)

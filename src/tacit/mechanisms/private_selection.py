@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -13,190 +13,15 @@ from typing import Any
 import numpy as np
 
 from tacit import noise
-from tacit.arithmetic.enclosure import Enclosure, exp
+from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number, as_fraction, show
-from tacit.arithmetic.roots_and_bisection import narrowed
 from tacit.calls import public
 from tacit.core import ApproximateDP, Measurement
 from tacit.core.conversions import LossMap, implied_loss
-from tacit.core.losses.base import Atom, BothWays, Dominating, Loss, PrivacyLoss
-from tacit.core.losses.distribution import PrivacyLossDistribution
+from tacit.core.losses.base import PrivacyLoss
+from tacit.core.losses.best_run import min_growth, selected
 from tacit.errors import UsageError
 from tacit.mechanisms.output_distribution import FiniteDistribution, PairMap, stated_at, sum_of
-
-# Privacy losses of the best of a random number of runs, at all epsilons, from those of one run.
-#
-# Let ``delta(epsilon)`` be the profile of one run in the worse direction, and g the probability to
-# stop after a run.  With p(y) the probability of an output in one run, s its score and ``A(s) = g +
-# (1 - g) P(score > s)``, it is the best of all runs with probability ``g p(y) / (A(s) A(s-))``
-# (:func:`~tacit.mechanisms.private_selection.select_best`); on the neighbour ``g q(y) / (B
-# B-)``.
-#
-# **The two scores.**  Let ``C = e^c`` be at least one, and
-#
-#     (1 - g) delta(c) <= g (C - 1).
-#
-# Then ``B <= C A``, and so with the events of ``A-`` and ``B-``.  For an event of probability a
-# under p has at most ``C a + delta(c)`` under q; so ``B <= g + (1 - g) (C a + delta(c)) = C A - g
-# (C - 1) + (1 - g) delta(c)``.  (No smaller C serves all events: that is what delta(c) says.)  For
-# epsilon-DP runs, with ``E = e^epsilon``, it is ``C = (E + g) / (1 + g E)``: one run for ``g = 1``,
-# and E as g goes to zero.
-#
-# **The curve.**  So at every epsilon, above zero or not,
-#
-#     (selected delta)(epsilon + 2 c)  <=  delta(epsilon) / g,
-#
-# for ``g p / (A A-) - e^(epsilon + 2 c) g q / (B B-) <= g / (A A-) (p - e^epsilon q)``, the first
-# factor is at most ``1 / g``, and the positive parts of the second one add up to at most delta.
-# (With one epsilon for both: Koskela, Redberg, Wang, "Privacy profiles for private selection", ICML
-# 2024.)
-#
-# *How near it is.*  Let the outputs that the neighbour has more often score highest, then those of
-# an event, then all others: with Gaussian runs and a delta of 10^-6 that pair is within 3 to 7% of
-# this epsilon (a test), with pure runs within 1%.  For deltas from 10^-3 on it is loose, up to
-# 2.9 times: ``1 / A`` is ``1 / g`` for the highest scores alone, and there B is g too.
-#
-# **As losses.**  The profile of any pair is convex in ``x = e^epsilon`` and one at zero; that of
-# the other direction is, at ``1/x``, ``1 - (1 - delta(x)) / x``.  So what bounds both directions at
-# some x bounds each of them at ``1/x`` too, and the largest convex function that is below all these
-# points bounds the profile everywhere.  It is the profile of a pair with one loss for each corner:
-# under Q a loss has the mass by which the slope grows there, under P ``e^loss`` times that, and an
-# infinite loss has what is left of delta at the end (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi,
-# "Connect the dots", PETS 2022).  That pair dominates the selection, in both directions, and
-# composes with other losses.
-
-
-_ZERO, _ONE = Fraction(0), Fraction(1)
-_STEPS = 22
-_CELLS = 192
-_DUST = Fraction(1, 10**25)
-_BITS = 64
-
-Points = Sequence[tuple[Fraction, Fraction]]
-
-
-def min_growth(losses: PrivacyLoss, stop: Fraction) -> Fraction:
-    """Return nearly the smallest c of which the scores' probabilities grow by at most ``e^c``.
-
-    >>> from tacit.core.losses.distribution import dominating_pair
-    >>> c = min_growth(dominating_pair(Fraction(1)), Fraction(1, 2))
-    >>> round(float(c), 6)  # ln((e + 1/2) / (1 + e/2))
-    0.31055
-    """
-
-    def holds(c: Fraction) -> bool:
-        return (1 - stop) * losses.delta(c).upper <= stop * (exp(c, _BITS).lower - 1)
-
-    if stop == 1 or losses.delta(_ZERO).upper == 0:
-        return _ZERO
-    high = _ONE
-    while not holds(high):
-        high *= 2
-    while high > Fraction(1, 1 << 64) and holds(high / 2):
-        high /= 2
-    return narrowed(holds, high, high / 2, _STEPS)[0]
-
-
-def selected(losses: PrivacyLoss, stop: Fraction) -> PrivacyLoss:
-    """Return losses that dominate those of the best of a random number of runs.
-
-    >>> from tacit.core.losses.distribution import dominating_pair
-    >>> best = selected(dominating_pair(Fraction(1)), Fraction(1, 2))
-    >>> round(float(best.epsilon(0)), 4), round(float(best.epsilon("1/10")), 4)
-    (1.6211, 1.4935)
-    """
-    if stop == 1:
-        return Dominating(losses)
-    moved = exp(2 * min_growth(losses, stop), _BITS).upper
-    levels, sure = _levels(losses)
-    points = []
-    for level, enclosed in zip(levels, losses.deltas(levels), strict=True):
-        x, delta = exp(level, _BITS).upper, min(enclosed.upper, _ONE)
-        if level == sure:
-            delta = _ZERO
-        points.append((x * moved, delta / stop))
-        if level and moved > x:  # the other side of epsilon zero
-            points.append((moved / x, (1 - (1 - delta) / x) / stop))
-    short = [(_up(x), min(_up(delta), _ONE)) for x, delta in points if x >= 1]
-    return Dominating(of_profile(short))
-
-
-def of_profile(points: Points) -> PrivacyLossDistribution:
-    """Return the losses of a pair whose profile is at most some values, and convex between them.
-
-    >>> pair = of_profile([(Fraction(1), Fraction(1, 2)), (Fraction(3), Fraction(0))])
-    >>> [(float(loss), float(p)) for loss, p in pair.masses()]
-    [(-1.098612288668109..., 0.25), (1.098612288668109..., 0.75)]
-    """
-    # points: of ``x = e^epsilon``, one or more, and what delta is at most there, in both
-    #   directions.
-    last, left = max(points), min(delta for _, delta in points)
-    mirrored = [(1 / x, 1 - (1 - delta) / x) for x, delta in points if x > 1]
-    corners = _hull([(_ZERO, _ONE), *sorted({*points, *mirrored}), (last[0] + 1, left)])
-    atoms = []
-    for before, here, after in zip(corners, corners[1:], corners[2:], strict=False):
-        q = _slope(here, after) - _slope(before, here)
-        x = here[0]
-        atoms.append(Atom(Loss(ratio=x), Enclosure.of(x * q), Enclosure.of(q)))
-    return PrivacyLossDistribution(tuple(atoms), Enclosure.of(left))
-
-
-def _hull(points: Points) -> list[tuple[Fraction, Fraction]]:
-    """Return the corners of the largest convex function that is below all points, from the left."""
-    corners: list[tuple[Fraction, Fraction]] = []
-    for point in points:
-        if corners and corners[-1][0] == point[0]:
-            continue  # of two values at one place the smaller comes first
-        while len(corners) > 1 and _slope(corners[-2], corners[-1]) >= _slope(corners[-1], point):
-            corners.pop()
-        corners.append(point)
-    return corners
-
-
-def _slope(left: tuple[Fraction, Fraction], right: tuple[Fraction, Fraction]) -> Fraction:
-    return (right[1] - left[1]) / (right[0] - left[0])
-
-
-def _levels(losses: PrivacyLoss) -> tuple[list[Fraction], Fraction | None]:
-    """Return epsilons to ask a profile at, and the one, if any, from which on delta is zero."""
-    # Between the corners of a profile that has few, it is linear in ``e^epsilon``.
-    largest, corners = losses.epsilon(0), _corners(losses)
-    sure = largest.upper if isinstance(largest, Enclosure) else None
-    if corners is not None:
-        return sorted({_ZERO, *corners, *([] if sure is None else [sure])}), sure
-    ends = largest if isinstance(largest, Enclosure) else losses.epsilon(_DUST)
-    end = ends.upper if isinstance(ends, Enclosure) else _farthest(losses)
-    every = {(end * i / _CELLS).limit_denominator(1 << 40) for i in range(_CELLS)}
-    return sorted(every | {end}), sure
-
-
-def _corners(losses: PrivacyLoss) -> set[Fraction] | None:
-    """Return the epsilons at which a profile has corners, where these are known and few."""
-    if isinstance(losses, Dominating):
-        return _corners(losses.losses)
-    if isinstance(losses, BothWays):
-        ways = [_corners(way) for way in losses.directions()]
-        known = [way for way in ways if way is not None]
-        return set().union(*known) if len(known) == len(ways) else None
-    if isinstance(losses, PrivacyLossDistribution) and len(losses.atoms) <= _CELLS:
-        ends = (Enclosure.of(atom.loss.value).rounded(_BITS).upper for atom in losses.atoms)
-        return {end for end in ends if end > 0}
-    return None
-
-
-def _farthest(losses: PrivacyLoss) -> Fraction:
-    """Return an epsilon beyond which delta falls no more, nearly: what is left is infinite."""
-    end, minimum = _ONE, losses.delta(_ONE).upper
-    while end < 1 << 12:
-        end, before, minimum = 2 * end, minimum, losses.delta(2 * end).upper
-        if before - minimum <= _DUST:
-            break
-    return end
-
-
-def _up(value: Fraction) -> Fraction:
-    return Enclosure.of(value).rounded(_BITS).upper
-
 
 # Private selection among candidates that are themselves private: try often, keep the best.
 
@@ -225,8 +50,8 @@ def select_best(
 
     which is zero for one run and at most the epsilon of a run in pure DP.  Where the losses of a
     run are known, its profile is theirs.  ``m.epsilon(delta=)``, ``m.delta(epsilon=)`` and
-    compositions follow the whole curve, ``delta(epsilon - 2 c) / stop``
-    (:mod:`tacit.mechanisms.private_selection` proves it).
+    compositions follow the whole curve, which is that of the worst order of the outputs
+    (:mod:`tacit.core.losses.best_run` proves it) and mostly lower.
 
     Proof.  Let
     p(y) be the probability of output y in one run, F(s) that of a score of at most s, ``F(s-)`` of
