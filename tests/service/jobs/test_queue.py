@@ -28,7 +28,7 @@ from support.service.pages import Browser
 from support.threads import at_once
 from tacit.accounting import epsilon
 from tacit.errors import BudgetError
-from tacit.service.database import Database
+from tacit.service.database import Database, Prepared
 from tacit.service.hosting.ask import Ask
 from tacit.service.jobs import workers as module
 from tacit.service.jobs.queue import (
@@ -280,6 +280,46 @@ def test_an_answer_is_hidden_until_a_tick_of_its_question(queue: Queue, clock: C
     assert queue.hides("births", "k")  # the same question to another data set is another one
     assert queue.hides("births", "k", ("a",))
     assert not queue.hides("births", "k", ("b",))
+
+
+@pytest.mark.parametrize("queue", ["sqlite"], indirect=True)  # whose steps can be counted
+def test_a_question_that_was_asked_often_takes_no_longer(
+    queue: Queue, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = [0]
+    execute = Prepared.execute
+
+    def counted(statement: Prepared, cursor: Any, dialect: Any, values: dict[str, Any]) -> None:
+        cursor.connection.set_progress_handler(lambda: steps.append(steps.pop() + 1), 1)
+        execute(statement, cursor, dialect, values)
+
+    def asked(times: int) -> dict[str, int]:
+        for _ in range(times):
+            job = add(queue, key="k")
+            claimed = queue.claim("w")
+            assert claimed is not None
+            queue.finish(claimed, DONE)
+        clock.now += 1000
+        list(queue.newly_visible())
+        every = {
+            "hides": lambda: queue.hides("visits", "k"),
+            "first": lambda: queue.first_done(job, of_team=False),
+            "unfinished": lambda: queue.unfinished("ada"),
+            "claim": lambda: queue.claim("w"),
+        }
+        took = {}
+        with monkeypatch.context() as patch:
+            patch.setattr(Prepared, "execute", counted)
+            for name, call in every.items():
+                steps[:] = [0]
+                call()
+                took[name] = steps[0]
+        assert min(took.values()) > 0
+        return took
+
+    few = asked(20)
+    many = asked(400)
+    assert all(many[name] <= 1.5 * few[name] for name in few), (few, many)
 
 
 def test_an_answer_to_a_question_that_was_given_up_stays_hidden(queue: Queue, clock: Clock) -> None:

@@ -80,7 +80,7 @@ def test_it_holds_the_request_and_no_answer(release_client: Client) -> None:
     assert (job.asked_by, job.team, job.words) == (
         "ada",
         "oncology",
-        "The number of rows; of the table visits; the table is read with person as integer",
+        "The number of rows; of the table visits",
     )
     result = work(release_client.state.release_service, job)
     assert result.outcome == "done"

@@ -302,10 +302,10 @@ class Queue:
         # So while every job of this question waits for its tick, or was cancelled before.
         values = {"dataset": dataset, "key": key, "now": self._clock()}
         if team is None:
-            ((every, seen),) = self._database.rows(_SEEN, **values)
+            ((any_job, any_seen),) = self._database.rows(_SEEN, **values)
         else:
-            ((every, seen),) = self._database.rows(_SEEN_IN_TEAM, **values, team=team[0])
-        return bool(every and not seen)
+            ((any_job, any_seen),) = self._database.rows(_SEEN_IN_TEAM, **values, team=team[0])
+        return bool(any_job and not any_seen)
 
     def first_done(self, job: Job, *, of_team: bool) -> Job | None:
         """The first job with the answer that a job shows; it may be the job itself."""
@@ -478,29 +478,23 @@ _UNFINISHED = Prepared(
         .scalar_subquery()
     )
 )
-_every_and_seen = sa.select(
-    sa.func.count(), sa.func.count(sa.case((_shown_at("done", _now), 1)))
-).where(
-    _jobs.c.dataset == sa.bindparam("dataset"),
-    _jobs.c.key == sa.bindparam("key"),
-    _jobs.c.state != "waiting",
-    _jobs.c.state != "refused",
+# A question may have been asked very often: one job that was seen is enough.
+_same_question = sa.and_(
+    (_jobs.c.dataset + "") == sa.bindparam("dataset"), _jobs.c.key == sa.bindparam("key")
 )
+_asked = _jobs.select().where(
+    _same_question, _jobs.c.state != "waiting", _jobs.c.state != "refused"
+)
+_done = sa.and_(_over, _jobs.c.outcome == "done", _jobs.c.visible <= _now)
 _in_team = _jobs.c.team.is_not_distinct_from(sa.bindparam("team"))
-_SEEN = Prepared(_every_and_seen)
-_SEEN_IN_TEAM = Prepared(_every_and_seen.where(_in_team))
-_first = (
-    sa.select(*_COLUMNS)
-    .where(
-        _jobs.c.dataset == sa.bindparam("dataset"),
-        _jobs.c.key == sa.bindparam("key"),
-        _over,
-        _jobs.c.outcome == "done",
-        _jobs.c.visible <= _now,
-    )
-    .order_by(_jobs.c.number)
-    .limit(1)
-)
+
+
+def _asked_and_seen(asked: sa.Select[Any]) -> Prepared:
+    return Prepared(sa.select(asked.exists(), asked.where(_done).exists()))
+
+
+_SEEN, _SEEN_IN_TEAM = _asked_and_seen(_asked), _asked_and_seen(_asked.where(_in_team))
+_first = sa.select(*_COLUMNS).where(_same_question, _done).order_by(_jobs.c.number).limit(1)
 _FIRST, _FIRST_IN_TEAM = Prepared(_first), Prepared(_first.where(_in_team))
 _void = sa.or_(_jobs.c.lease < _now, _jobs.c.lease > sa.bindparam("latest", type_=sa.Float))
 _NEXT = Prepared(
