@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import decimal
 import random
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ import pytest
 import tacit as tc
 from support.tables.column_questions import answers, count
 from tacit.errors import DataSourceError, UsageError
+from tacit.expressions.expression import col
 from tacit.tables.engines.duckdb import schema_files
 from tacit.tables.open_source import open_source
 
@@ -389,3 +392,50 @@ def test_no_value_fails_a_question_of_a_dataset_whose_files_differ(tmp_path):
         open_source(data)
     written("b.parquet", [None], pa.null())
     assert rows_of(data) == [(1,), (None,)]
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "xlsx", "avro", "db", "dta"])
+def test_texts_that_one_array_does_not_hold_are_several_batches(kind, tmp_path, monkeypatch):
+    """Of more than 2^31 bytes of text pyarrow makes several arrays; one more row decides that."""
+    path = tmp_path / f"t.{kind}"
+    table = {"s": ["a", "b", "c", "a"], "n": [1, 2, 3, 4]}
+    options: dict[str, Any] = {}
+    if kind == "jsonl":
+        path.write_text(
+            "".join(f'{{"s": "{s}", "n": {n}}}\n' for s, n in zip(*table.values(), strict=True))
+        )
+        options = {"types": {"s": "text", "n": "integer"}}
+    elif kind == "avro":
+        avro_of(path, {"s": "string", "n": "long"}, pa.table(table).to_pylist())
+    elif kind == "db":
+        with contextlib.closing(sqlite3.connect(path)) as made, made:
+            made.execute("create table t (s text, n integer)")
+            made.executemany("insert into t values (?, ?)", zip(*table.values(), strict=True))
+        options = {"table": "t"}
+    elif kind == "dta":
+        pd.DataFrame(table).to_stata(path, write_index=False)
+    else:
+        pd.DataFrame(table).to_excel(path, index=False)
+        options = {"types": {"s": "text", "n": "integer"}}
+
+    def several(values: Any, type: Any = None, **more: Any) -> Any:
+        one = made_of(values, type, **more)
+        text = pa.types.is_string(one.type) or pa.types.is_binary(one.type)
+        return pa.chunked_array([one[:3], one[3:]]) if text else one
+
+    made_of = pa.array
+    monkeypatch.setattr(pa, "array", several)
+    with open_source(path, **options) as source:
+        assert count(source, col("s") == "a") == 2
+        assert count(source, col("n") > 1) == 3
+
+
+@pytest.mark.slow
+def test_texts_of_orc_may_be_more_than_one_array_holds(tmp_path):
+    path = tmp_path / "t.orc"
+    with pa.orc.ORCWriter(path, compression="zstd", dictionary_key_size_threshold=1.0) as writer:
+        for first in range(0, 17_000, 1000):
+            ids = range(first, first + 1000)
+            writer.write(pa.table({"t": pa.array(["a" * 140_000] * 1000), "n": ids}))
+    with open_source(path) as source:
+        assert count(source, col("n") >= 1) == 16_999
