@@ -137,7 +137,7 @@ def selected(losses: PrivacyLoss, stop: Fraction) -> PrivacyLoss:
     >>> from tacit.core.losses.distribution import dominating_pair
     >>> best = selected(dominating_pair(Fraction(1)), Fraction(1, 2))
     >>> round(float(best.epsilon(0)), 4), round(float(best.epsilon("1/10")), 4)
-    (1.6211, 1.4935)
+    (1.6211, 1.1394)
     """
     if stop == 1:
         return Dominating(losses)
