@@ -117,6 +117,9 @@ class Dialect:
     # the quotient, rounded down
     rest: str = "(({x} % cast({n} as bigint) + cast({n} as bigint)) % cast({n} as bigint))"
     quotient: str = "({x} // cast({n} as bigint) - cast({x} % cast({n} as bigint) < 0 as bigint))"
+    # the set of whole numbers ``{x}`` from 0 to 61 as the bits of one of 64; None where the engine
+    # has no such aggregate, or no lists to draw some of them from
+    set_of: str | None = "bit_or(cast(1 as bigint) << cast({x} as bigint))"
     # whether the text ``{x}`` fits a pattern ``{p}`` of at most 100 characters
     matches: str = "regexp_full_match({x}, {p})"
     whole: str = "{p}"  # a pattern ``{p}`` that is to fit the whole text

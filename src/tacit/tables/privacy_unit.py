@@ -346,6 +346,32 @@ def few_groups(
     )
 
 
+MAX_BITS = 62  # groups of which a person's are a set of bits
+
+
+def people_of_few(base: str, size: int, groups: int, dialect: Dialect, person: str) -> str:
+    """Return the SQL of lines ``code, 1, people`` of at most :data:`MAX_BITS` groups."""
+    # The groups of a person are the bits of one integer, so that a person takes one place of few
+    # bytes, whatever the number of their groups.  Those of people with more than ``groups`` are put
+    # in the order of the same digest as in :func:`few_groups`, and the first are kept: the same
+    # pairs, of which no table is made.
+    people = f"select u, {(dialect.set_of or '').format(x='code')} as own from ({base}) as r"
+    codes = ", ".join(map(str, range(size)))
+    kept = "own"
+    if groups < size:
+        draw = salted_digest([person, "tacit_code"], dialect)
+        drawn = (
+            f"[{{'draw': {draw}, 'code': tacit_code}} for tacit_code in [{codes}] "
+            "if (own >> tacit_code) & 1 = 1]"
+        )
+        first = f"list_sort({drawn})[1:{groups}]"
+        bits = f"list_aggregate([cast(1 as bigint) << kept.code for kept in {first}], 'bit_or')"
+        kept = f"case when bit_count(own) > {groups} then {bits} else own end"
+    sums = ", ".join(f"coalesce(sum((own >> {i}) & 1), 0)" for i in range(size))
+    kept = f"select {kept} as own from ({people} group by u) as people"
+    return f"select unnest([{codes}]) as code, 1, unnest([{sums}]) from ({kept}) as kept"
+
+
 def salted_digest(names: list[str], dialect: Dialect) -> str:
     """Return the SQL of a digest of a fresh secret salt and the columns, 32 hexadecimal digits."""
     # Within one query of the engine it is one function of the columns, the same on every engine;

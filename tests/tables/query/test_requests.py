@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable
@@ -30,7 +31,7 @@ from tacit.tables.engines.base import EngineMemoryError
 from tacit.tables.engines.duckdb.engine import DUCKDB
 from tacit.tables.open_source import open_source
 from tacit.tables.open_source import open_source as cell_counts_open_source
-from tacit.tables.privacy_unit import OneRowEach, PersonUnit
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit, few_groups, people_of_few
 from tacit.tables.query import integer_query as parted
 from tacit.tables.query.contribution_bounding import BoundedRows, MomentSums, column_names
 from tacit.tables.query.integer_query import (
@@ -253,6 +254,47 @@ def test_people_who_are_numbers_are_divided_with_the_same_bits(
             for request in requests:
                 answer = reference.plain(found.of(request))
                 assert answer == reference.plain(whole.of(request)), request
+
+
+@pytest.mark.skipif(not ENCIPHERS, reason="DuckDB before 1.5 has no cipher of its own")
+@pytest.mark.parametrize("kind", ["text", "integer"])
+@pytest.mark.parametrize("parts", [4, 16, 64])  # of which eight files are written at once
+def test_no_row_is_read_more_than_three_times(tmp_path, monkeypatch, kind, parts):
+    monkeypatch.setattr("tacit.tables.privacy_unit.new_salt", lambda: "0a1b")
+    monkeypatch.setattr(parted, "_FILES", {1: 1, 2: 3, 4: 5, 8: 7})
+    pq.write_table(divided_table(kind), tmp_path / "t.parquet")
+    asked = {"by": {"place": col("place")}, "keys": ["here", "there", None]}
+    with open_source(tmp_path / "t.parquet", memory_limit="500MB", threads=1) as source:
+        engine, unit = source.engine, PersonUnit("person", rows=40, most_groups=1)
+        whole = IntegerQuery(source, unit, **asked).run([People(), Rows()])
+        query = PartedQuery(source, unit, **asked)
+        query._parts = lambda *sizes: parts
+        ran: list[str] = []
+        with monkeypatch.context() as patched:
+            patched.setattr(engine, "_run", recorded(engine._run, ran))
+            found = query.run([People()])
+        assert found.of(People()).tolist() == whole.of(People()).tolist()
+        ran = [sql for sql in ran if not sql.startswith("describe")]
+        assert sum(source.relation in sql and "count(*) from" not in sql for sql in ran) == 1
+        times = Counter(file for sql in ran for file in re.findall(r"[^'\[]+\.parquet", sql))
+        divisions = sum(sql.startswith("copy") for sql in ran)
+        assert (divisions > 1) == (parts == 64)
+        assert max(times.values()) == (2 if parts == 16 else 1)
+        assert not list(engine.folder.rglob("*.parquet"))
+
+
+def test_people_of_few_groups_are_those_of_the_pairs(monkeypatch):
+    monkeypatch.setattr("tacit.tables.privacy_unit.new_salt", lambda: "0a1b")
+    rows = (
+        "select hash(i) % 50 as u, hash(i, 1) % hash(i // 50, 2) % 60 as code from range(900) t(i)"
+    )
+    for size, groups in ((62, 1), (62, 5), (62, 61), (62, 62)):
+        pairs = few_groups(rows, ["code"], groups, DUCKDB, "u")
+        expected = duckdb.sql(f"select code, 1, count(*) from ({pairs}) as p group by 1").fetchall()
+        found = duckdb.sql(people_of_few(rows, size, groups, DUCKDB, "u")).fetchall()
+        assert [line[0] for line in found] == list(range(size))
+        assert sorted(line for line in found if line[2]) == sorted(expected)
+        assert sum(line[2] for line in found) <= 50 * groups
 
 
 @pytest.mark.parametrize("n", [2, 3, 31, 61])

@@ -58,6 +58,7 @@ POSTGRES = Dialect(
     zero_or_one="cast(cast({x} as integer) as bigint)",
     same="(coalesce({x}, {filler}) = coalesce({y}, {filler}) and ({x} is null) = ({y} is null))",
     apart=False,
+    set_of=None,
     once="materialized",  # else every process of a parallel query makes it for itself
     # without an offset the planner repeats a value wherever its name is used; behind this
     # one it makes no partial sums either, in which every process would hold all people or cells

@@ -88,6 +88,7 @@ SPARK = Dialect(
     byte=None,
     below=None,
     one_scan=True,
+    set_of=None,
 )
 
 

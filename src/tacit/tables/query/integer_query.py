@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import operator
+import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial, reduce
 from typing import Any
@@ -14,13 +15,19 @@ from typing import Any
 import numpy as np
 
 from tacit.errors import UsageError
-from tacit.expressions.dialect import bins_sql
+from tacit.expressions.dialect import Dialect, bins_sql
 from tacit.expressions.expression import Expression
 from tacit.expressions.grid import Whole, product
 from tacit.expressions.operations import as_keys, key_part_sql
 from tacit.tables.engines.base import Engine, EngineMemoryError
 from tacit.tables.open_source import Source
-from tacit.tables.privacy_unit import OneRowEach, PersonUnit, few_groups
+from tacit.tables.privacy_unit import (
+    MAX_BITS,
+    OneRowEach,
+    PersonUnit,
+    few_groups,
+    people_of_few,
+)
 from tacit.tables.query.contribution_bounding import (
     BoundedRows,
     MomentSums,
@@ -57,6 +64,7 @@ from tacit.tables.query.requests import (
     Rows,
     Sums,
     Total,
+    unread_bits,
 )
 
 # Counts of the rows of each group, by bin or by cell of a grid.
@@ -151,8 +159,18 @@ def _in_order(numbers: Any, weights: Any, cells: int) -> list[Any]:
     return [*np.divmod(numbers, cells), weights]
 
 
+_DENSE = 4  # an array of so many places a number takes no more than to put the numbers in order
+
+
 def _together(numbers: Any, weights: Any) -> tuple[Any, Any]:
     """Return the numbers of at least zero that occur, rising, and the sums of their weights."""
+    places = int(numbers.max(initial=0)) + 1
+    if places <= _DENSE * len(numbers):  # in an array of them nothing is put in order
+        occurs, sums = np.zeros(places, dtype=bool), np.zeros(places, dtype=np.int64)
+        occurs[numbers] = True
+        np.add.at(sums, numbers, weights)
+        found = np.flatnonzero(occurs)
+        return found, sums[found]
     order = np.argsort(numbers, kind="stable")  # in one pass where they are in order already
     numbers, weights = numbers[order], weights[order]
     del order  # these are as long as there are places, next to the memory that the engine may use
@@ -168,6 +186,11 @@ def _together(numbers: Any, weights: Any) -> tuple[Any, Any]:
 # those of the public keys; a group without rows is zeros, and the shape of an answer is public.
 
 
+def has_few_groups(size: int, dialect: Dialect) -> bool:
+    """Return whether the groups of a person are counted as a set of bits."""
+    return size <= MAX_BITS and dialect.set_of is not None
+
+
 _MAX_CACHED = 64  # the SQL of the values of this many requests is remembered
 
 
@@ -181,8 +204,9 @@ class IntegerQuery:
     #   for keys that are not known, which :meth:`people_by_key` counts.  None within a key is the
     #   key of rows where the column is missing.
     # part: ``(i, n)`` to answer for part i of n of the people only, by a hash of the person.
-    # stored: the names of what is read of a row, by its SQL, and a relation that has them, the code
-    #   and the person of the rows of the part.
+    # stored: the SQL of what is read of a row in a relation of the rows of the part, by its SQL in
+    #   the table; the relation, which has the code, and what stands for the person, as well; and
+    #   the SQL there of the person that was ``u``.
 
     def __init__(
         self,
@@ -193,12 +217,14 @@ class IntegerQuery:
         by: Mapping[str, Expression] | None = None,
         keys: Iterable[Any] | None = None,
         part: tuple[int, int] | None = None,
-        stored: tuple[Mapping[str, str], str] | None = None,
+        stored: tuple[Mapping[str, str], str, str] | None = None,
     ) -> None:
         self.source, self.unit, self._part, self._stored = source, unit, part, stored
         self._dialect = source.engine.dialect
         self._person = unit.person(source.schema, self._dialect)
         self._spelled = unit.spelled(source.schema, self._dialect)
+        if stored is not None and stored[2] != "u":  # a whole number, whose text is that of any
+            self._spelled = stored[2]
         self._where = condition_sql(where, source.schema, self._dialect)
         keys = None if keys is None else keys if isinstance(keys, (str, bytes)) else list(keys)
         self.by = as_keys(by or {}, keys, source.schema)
@@ -285,10 +311,20 @@ class IntegerQuery:
         return rows, names[0]
 
     def read_rows(self, requests: Sequence[Request]) -> tuple[str, dict[str, str]]:
-        """Return the SQL of what requests read of the rows, and its names there, by their SQL."""
-        offsets = [sql for request in requests for sql in self._offsets_sql(request)]
-        names = column_names(offsets)
-        return self._select(list(names.items())), names
+        """Return the SQL of what requests read of the rows, and how it is read there."""
+        # An offset of which no request reads the last bits is stored without them: the next reader
+        # has them as zeros.
+        d, unread = self._dialect, dict[str, int]()
+        for request in requests:
+            for sql in self._offsets_sql(request):
+                unread[sql] = min(unread.get(sql, 63), unread_bits(request))
+        names = column_names(unread)
+        columns = [(d.shift(sql, unread[sql]), name) for sql, name in names.items()]
+        reads = {
+            sql: f"({name} * {d.literal(1 << unread[sql])})" if unread[sql] else name
+            for sql, name in names.items()
+        }
+        return self._select(columns), reads
 
     def people_by_key(self, shown: Sequence[tuple[Any, ...]] = ()) -> dict[tuple[Any, ...], int]:
         """Return every key that occurs with its number of people: not private, nor are the keys."""
@@ -338,7 +374,7 @@ class IntegerQuery:
         # columns: what is read of a row, as SQL, and the name of each.
         d = self._dialect
         if self._stored is not None and keyed:
-            read, relation = self._stored
+            read, relation, _ = self._stored
             chosen = [f"{read[sql]} as {name}" for sql, name in columns]
             return f"select {', '.join([*chosen, 'code', 'u'])} from {relation}"
         chosen = [f"{sql} as {name}" for sql, name in columns]
@@ -487,6 +523,10 @@ class IntegerQuery:
 
     def _people(self) -> Any:
         base, limit = self._select([]), min(self.unit.groups, self._size)
+        if self._person is not None and has_few_groups(self._size, self._dialect):
+            return self._spread(
+                people_of_few(base, self._size, limit, self._dialect, self._spelled)
+            )
         if self._person is not None:
             base = few_groups(base, ["code"], limit, self._dialect, self._spelled)
         return self._spread(f"select code, 1, count(*) from ({base}) as pairs group by code")
@@ -576,13 +616,13 @@ class PartedQuery:
 
     def run(self, requests: Sequence[Request]) -> ExactAggregates:
         """Answer requests exactly; see :meth:`IntegerQuery.run`."""
-        groups = len(self._undivided.keys or ())
+        groups, dialect = len(self._undivided.keys or ()), self._source.engine.dialect
         distinct = [r for r in requests if isinstance(r, Distinct)]
         counts_of_values = (
             self._undivided.run(distinct) if distinct else ExactAggregates({}, groups)
         )
         requests = [r for r in requests if not isinstance(r, Distinct)]
-        counted = People if groups > 1 else ()
+        counted = People if groups > 1 and not has_few_groups(groups, dialect) else ()
         drawn = any(isinstance(r, counted) or type(r) not in _WEIGHTED for r in requests)
 
         def answer(query: IntegerQuery) -> dict[Request, Any]:
@@ -632,8 +672,8 @@ class PartedQuery:
             try:
                 if parts == 1:
                     return answer(self._undivided)
-                with self._divided(parts, requests, by_number) as stored:
-                    return reduce(add, (answer(query) for query in self._queries(parts, stored)))
+                with closing(self._queries(parts, requests, by_number)) as queries:
+                    return reduce(add, map(answer, queries))
             except EngineMemoryError:
                 if not self._divisible or parts >= _MAX_PARTS:
                     raise
@@ -657,48 +697,83 @@ class PartedQuery:
             need = max(need, -(-rows * _CELL_BYTES // half))
         return min(1 << max(need - 1, 0).bit_length(), _MAX_PARTS)
 
-    @contextmanager
-    def _divided(
+    def _queries(
         self, parts: int, requests: Sequence[Request], by_number: bool
-    ) -> Iterator[tuple[Mapping[str, str], list[str]] | None]:
-        """Return a block with the names of what is read, and relations of it in parts."""
-        engine = self._source.engine
-        d = engine.dialect
-        if not requests or d.part is None or parts <= _READINGS:
-            yield None
+    ) -> Iterator[IntegerQuery]:
+        """Return a query for each part, each to be used before the next."""
+        divides = self._source.engine.dialect.part is not None
+        if not requests or parts <= _READINGS or not divides:
+            yield from self._reading_all(parts)
             return
         sql, names = self._undivided.read_rows(requests)
-        most = max(n for n in _FILES if n * _FILE_BYTES <= max(engine.memory or 0, _FILE_BYTES))
-        if by_number:
-            shares = max(parts // most, 1)
-            files = _FILES[most]  # as many as may be: the fewer quotients, the smaller the array
-            number, person = d.rest.format(x="u", n=files), d.quotient.format(x="u", n=files)
-            share, rest = d.quotient.format(x="u", n=shares), d.rest.format(x="u", n=shares)
-            shared = f"(select * replace ({share} as u) from {{}} where {rest} = {{}})"
-        else:
-            files = min(parts, most)
-            shares = parts // files
-            number, person = d.part.format(x="u", n=files), "u"
-            rest = d.part.format(x="u", n=parts)
-            shared = f"(select * from {{}} where {rest} // {files} = {{}})"
-        with engine.divided(sql, number, files, person) as relations:
-            if relations is None:
-                yield None
-                return
-            if shares > 1:
-                relations = [shared.format(r, i) for r in relations for i in range(shares)]
-            yield names, relations
-
-    def _queries(
-        self, parts: int, stored: tuple[Mapping[str, str], list[str]] | None
-    ) -> Iterator[IntegerQuery]:
-        for number in range(parts if stored is None else len(stored[1])):
-            of_part = None if stored is None else (stored[0], stored[1][number])
-            query = self._part(part=(number, parts), stored=of_part)
+        stored = False
+        for number, (relation, person) in enumerate(self._divided(sql, parts, by_number)):
+            stored = True
+            query = self._part(part=(number, parts), stored=(names, relation, person))
             try:
                 yield query
             finally:
                 query.forget()
+        if not stored:
+            yield from self._reading_all(parts)
+
+    def _reading_all(self, parts: int) -> Iterator[IntegerQuery]:
+        """Return queries that read the whole table, each for its part."""
+        for number in range(parts):
+            query = self._part(part=(number, parts))
+            try:
+                yield query
+            finally:
+                query.forget()
+
+    def _divided(
+        self, sql: str, parts: int, by_number: bool, person: str = "u", before: int = 1
+    ) -> Iterator[tuple[str, str]]:
+        """Return a relation of each part of the rows of a query, and the person there: or none."""
+        # person: SQL of the person of the table, from what the query has as ``u``.
+        # before: how many parts the rows were divided into before.
+        engine = self._source.engine
+        most = max(n for n in _FILES if n * _FILE_BYTES <= max(engine.memory or 0, _FILE_BYTES))
+        files, shares = min(parts, most), max(parts // most, 1)
+        if by_number:  # in as many as may be: the fewer quotients, the smaller the array
+            files = _FILES[files if before > 1 else most]
+        number, kept = self._part_sql(files, by_number, before)
+        with engine.divided(sql, number, files, kept) as relations:
+            for i, relation in enumerate(relations or ()):
+                owner = self._owner(person, files, i) if by_number else person
+                written = False
+                if shares > _READINGS:
+                    rows = f"select * from {relation}"
+                    for share in self._divided(rows, shares, by_number, owner, before * files):
+                        written = True
+                        yield share
+                if not written:
+                    yield from self._shares(relation, shares, by_number, owner, before * files)
+
+    def _shares(
+        self, relation: str, shares: int, by_number: bool, person: str, before: int
+    ) -> Iterator[tuple[str, str]]:
+        """Return the parts that share a file, each of which reads all of it."""
+        if shares == 1:
+            yield relation, person
+            return
+        number, kept = self._part_sql(shares, by_number, before)
+        rows = f"select * replace ({kept} as u) from {relation} where {number}"
+        for i in range(shares):
+            owner = self._owner(person, shares, i) if by_number else person
+            yield f"({rows} = {i})", owner
+
+    def _part_sql(self, parts: int, by_number: bool, before: int) -> tuple[str, str]:
+        """Return the SQL of the part of a row with the person ``u``, and of its ``u`` there."""
+        d = self._source.engine.dialect
+        if by_number:
+            return d.rest.format(x="u", n=parts), d.quotient.format(x="u", n=parts)
+        return f"{(d.part or '').format(x='u', n=before * parts)} // {before}", "u"
+
+    def _owner(self, person: str, parts: int, part: int) -> str:
+        """Return the SQL of a person from the quotient that ``u`` is in a part."""
+        quotient = self._source.engine.dialect.cast("u", "wide")  # which times ``parts`` may be far
+        return re.sub(r"\bu\b", f"({quotient} * {parts} + {part})", person)
 
 
 def _cells(request: Cells) -> int:

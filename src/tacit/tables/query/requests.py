@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -126,6 +127,21 @@ class Cells(_OfValue):
     shift: int = 0
 
     bins: ClassVar[int] = 1  # how many lists of cells each group has
+
+
+def unread_bits(request: Request) -> int:
+    """Return how many of the last bits of its offsets do not matter to a request.
+
+    >>> from tacit.expressions.expression import col
+    >>> grid = Grid.for_bounds(0, 16, bits=8)
+    >>> unread_bits(Bins(col("x"), grid, (0, 64, 256))), unread_bits(Moments(col("x"), grid))
+    (6, 0)
+    """
+    if type(request) is Cells:
+        return request.shift
+    if isinstance(request, Bins):  # two offsets between the same multiples are in the same bin
+        return (math.gcd(*request.edges) & -math.gcd(*request.edges)).bit_length() - 1
+    return 0
 
 
 @dataclass(frozen=True, eq=False)
