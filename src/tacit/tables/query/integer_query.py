@@ -569,8 +569,8 @@ class IntegerQuery:
 # engine that runs out all the same is asked again in more parts.
 #
 # *One reading.*  What a question reads of the rows is written once, each row to the file of its
-# part, and each file is read for its part alone: by as many parts as share it, where there are more
-# parts than files.  Where an engine cannot write, or two parts suffice, each part reads the whole
+# part, and each file is read for its part alone.  Where two parts share a file, both read it; where
+# more would, it is divided again.  Where an engine cannot write, or two parts suffice, each part reads the whole
 # table.
 #
 # *People who are whole numbers* belong to the part of the rest of a division by a prime, and within
