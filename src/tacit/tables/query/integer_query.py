@@ -570,8 +570,8 @@ class IntegerQuery:
 #
 # *One reading.*  What a question reads of the rows is written once, each row to the file of its
 # part, and each file is read for its part alone.  Where two parts share a file, both read it; where
-# more would, it is divided again.  Where an engine cannot write, or two parts suffice, each part reads the whole
-# table.
+# more would, it is divided again.  Where an engine cannot write, or two parts suffice, each part
+# reads the whole table.
 #
 # *People who are whole numbers* belong to the part of the rest of a division by a prime, and within
 # it the quotient stands for them.  *Theorem.*  The exact answers are the same.  *Proof.*  ``u = n q
