@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from tacit.accounting.budget import Budget, Kind, shares
 from tacit.accounting.ledger_chain import (
@@ -43,11 +43,15 @@ _turns: dict[tuple[str, ...], tuple[threading.Lock, int]] = {}
 
 
 @contextmanager
-def turn(*name: str) -> Iterator[None]:
+def turn(*name: str) -> Iterator[bool]:
     """Wait until no other thread of this process is inside a turn of the same name.
 
-    >>> with turn("a ledger", "a question"):
-    ...     pass
+    Yields:
+        whether another thread was inside, or waited.
+
+    >>> with turn("a ledger", "a question") as waited:
+    ...     waited
+    False
     """
     # A name costs memory only while someone is inside or waits.
     with _guard:
@@ -55,7 +59,7 @@ def turn(*name: str) -> Iterator[None]:
         _turns[name] = lock, count + 1
     try:
         with lock:
-            yield
+            yield count > 0
     finally:
         with _guard:
             lock, count = _turns.pop(name)
@@ -110,6 +114,14 @@ def _shown_cost(cost: Budget) -> str:
         f"{cost} was charged for this release, and it stays open: ask the same again, and it is "
         "answered at no further cost"
     )
+
+
+class Look(NamedTuple):
+    """Some of what a ledger holds, of one state."""
+
+    head: Head
+    entries: list[Entry | None]  # of each key that was asked for
+    accounts: list[Account]  # that the payer's charges name
 
 
 # The ledger: a budget that cannot be overdrawn, and the memory of every release.
@@ -266,10 +278,14 @@ class Ledger(Shown):
         with self.chain.read() as (transaction, _):
             return [entry_of(transaction.about(self.payer.key(key))) for key in keys]
 
-    def look(self, key: str) -> tuple[Entry | None, Budget]:
-        """Return what :meth:`find` does, and what is left, of one state of the ledger."""
+    def look(self, *keys: str) -> Look:
+        """Return what :meth:`find` does of some keys, and what is left, of one state."""
         with self.chain.read() as (transaction, head):
-            return entry_of(transaction.about(self.payer.key(key))), head.remaining
+            entries = [entry_of(transaction.about(self.payer.key(key))) for key in keys]
+            names, accounts = self.payer.accounts, list[Account]()
+            if names:
+                accounts = list(map(self.chain.accounts(transaction).of, names))
+            return Look(head, entries, accounts)
 
     def about(self, entry: Entry) -> tuple[str, Mapping[str, Json]]:
         """Return the identity of an entry's data set, and the terms under which it was charged.
@@ -392,6 +408,8 @@ class Ledger(Shown):
         cost: Budget,
         question: Mapping[str, Json],
         answer: Callable[[], Mapping[str, Json]],
+        *,
+        entry: Entry | None = None,
     ) -> Entry:
         """Charge, compute the answer, record it; or replay, without calling ``answer``.
 
@@ -399,11 +417,21 @@ class Ledger(Shown):
         ``answer`` raises, the release stays open, and the error says so: in its message where it
         is one of :mod:`tacit.errors`, else in a note.
 
+        Args:
+            key: as :meth:`charge`.
+            cost: as :meth:`charge`.
+            question: as :meth:`charge`.
+            answer: computes the answer, with its noise; called after the charge.
+            entry: the charge, where the caller has just found it open.
+
         Raises:
             BudgetError, UsageError, LedgerError: as :meth:`charge` and :meth:`record`.
         """
-        with turn(self._id, self.payer.key(key)):
-            entry = self.charge(key, cost, question)
+        with turn(self._id, self.payer.key(key)) as waited:
+            if entry is None or waited:  # another thread may have answered it meanwhile
+                entry = self.charge(key, cost, question)
+            else:
+                self._refuse_dearer(entry, cost)
             if entry.state == "answered":
                 return entry
             return self.record(entry, staying_open(entry.cost, answer))

@@ -162,7 +162,7 @@ class Left(NamedTuple):
         return "" if self.remaining == self.budget else " and ".join(caps)
 
 
-def _require(head: Head, accounts: Sequence[Account], costs: Sequence[Budget]) -> None:
+def require(head: Head, accounts: Sequence[Account], costs: Sequence[Budget]) -> None:
     """Raise if a budget, or the cap of an account, does not cover all of some costs."""
     cost = sum(costs, Budget.nothing(head.total.kind))
     words = f"this release costs {cost}"
@@ -236,7 +236,7 @@ class Hosted:
     def require(self, caller: Caller, *costs: Budget) -> None:
         """Raise if the budget, or a cap of a caller, does not cover all of some costs now."""
         # The charge itself looks again, where nothing comes in between.
-        _require(*named_accounts(self.ledger(caller.team), self._names(caller)), costs)
+        require(*named_accounts(self.ledger(caller.team), self._names(caller)), costs)
 
     def left(self, caller: Caller) -> Left:
         """Return the remaining budget of a caller: the minimum of the budget and all caps."""
@@ -255,7 +255,7 @@ class Hosted:
             if limit.amount == amount or (limit.delta == delta < head.remaining.delta)
         ]
         remaining = Budget(head.remaining.kind, amount, delta)
-        return Left(remaining, tuple(binding), head.remaining, partial(_require, head, accounts))
+        return Left(remaining, tuple(binding), head.remaining, partial(require, head, accounts))
 
     def accounts(self, caller: Caller) -> list[Account]:
         """Return the accounts that a caller's charges name, with their caps."""

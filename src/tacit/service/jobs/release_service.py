@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -18,7 +19,7 @@ from tacit.report import Certificate
 from tacit.service.access import Caller, Decisions, decide, request_values, requester_of
 from tacit.service.database import GroupCommit, part_of
 from tacit.service.hosting.ask import Ask, members_of, words_of
-from tacit.service.hosting.datasets import Asked, Hosted, LRUCache, PricedAsk
+from tacit.service.hosting.datasets import Asked, Hosted, LRUCache, PricedAsk, require
 from tacit.service.jobs.queue import Job, JobScope, Outcome, Queue
 from tacit.service.problem import Problem
 from tacit.tables.derived.derive import Charged, Earlier, charged, free_again, may_follow
@@ -71,7 +72,7 @@ class _New(NamedTuple):
 
     caller: Caller
     values: Mapping[str, Any]
-    charge: QueryCharge | None  # what is paid with it
+    pay: Callable[[], None] | None  # pays for it
     free: Mapping[str, Any] | None  # the recipe of a free answer
 
 
@@ -257,15 +258,14 @@ class ReleaseService:
         if ask.free:
             return self._free(hosted, caller, ask, ask.question(hosted, caller), once)
         question, charge, words = self._priced(ask, hosted, caller)
-        key = charge.key
-        entry = charge.look()
-        cost = charge.cost_of(entry)
-        answered = entry.is_answered and not self.hides(hosted, caller, key)
+        state = charge.look()
+        key, cost = charge.key, charge.cost_of(state)
+        answered = state.is_answered and not self.hides(hosted, caller, key)
         how = hosted.settings
         approved_later = how.approval and not answered
         if not cost.is_nothing:
-            hosted.require(caller, cost)
-            check_release(question, charge)
+            require(state.head, state.accounts, (cost,))
+            check_release(question, charge, state)
         elif not answered:
             self._refuse_scheduled(hosted, caller, key)
         values = self._values(hosted, caller, ask, words, once)
@@ -276,7 +276,8 @@ class ReleaseService:
         }
         if answered:  # what everybody here may see costs nothing and takes no time
             values |= {**self._at_once(), "replayed": True}
-        return self._added(caller, values, None if answered or approved_later else charge)
+        paid = None if answered or approved_later else partial(charge.pay, state)
+        return self._added(caller, values, paid)
 
     def _free(
         self, hosted: Hosted, caller: Caller, ask: Ask, question: Question, once: str | None
@@ -326,14 +327,14 @@ class ReleaseService:
         self,
         caller: Caller,
         values: dict[str, Any],
-        charge: QueryCharge | None,
+        pay: Callable[[], None] | None,
         free: Mapping[str, Any] | None = None,
     ) -> Job:
         """Add a job and pay for it; where it cannot be paid there is none."""
         # A process that dies in between leaves a charge without a job: asked again, it continues.
         once = values["once"]
         try:
-            job = self._add(_New(caller, values, charge, free))
+            job = self._add(_New(caller, values, pay, free))
         except exc.IntegrityError:
             existing = None if once is None else self.queue.find_by_key(caller.name, once)
             if existing is None:
@@ -378,8 +379,8 @@ class ReleaseService:
         job = self.queue.add(run, **new.values)
         if new.free is not None:
             self.queue.add_free(run, job, new.free)
-        if new.charge is not None:
-            new.charge.pay()
+        if new.pay is not None:
+            new.pay()
         cost = {"cost": json.loads(job.cost)}
         self._audit("release_asked", run, job, new.caller, cost)
         return job
@@ -457,12 +458,12 @@ class ReleaseService:
         hosted = self._hosted(job.dataset)
         hosted.refresh()
         question, charge = self._unchanged(job, hosted, dry_run=False)
-        entry = charge.entry
-        if entry is None:  # a release would charge it again, which no one asked for
+        state = charge.look()
+        if state.entry is None:  # a release would charge it again, which no one asked for
             raise Problem(
                 "conflict", "the ledger no longer has the charge of this release", "ask again"
             )
-        release_charged(question, charge, entry)
+        release_charged(question, charge, state)
         return Outcome(True)
 
     def answer(self, job: Job) -> Answer:
@@ -511,13 +512,14 @@ class ReleaseService:
         else:  # on the table that is open for the workers
             question = ask.question(hosted, requester_of(job), dry_run=False)
             charge = charge_of(question, **ask.price)
-        if charge.key != job.key:
+        same = charge.of_key(job.key)
+        if same is None:
             raise Problem(
                 "conflict",
                 "the data set was changed since this was asked, and it is another question now",
                 "ask again",
             )
-        return question, charge
+        return question, same
 
     @staticmethod
     def _priced(ask: Ask, hosted: Hosted, caller: Caller) -> PricedAsk:
