@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from sqlalchemy import event, exc
 
 from tacit.accounting.ledger_postgres import Address, is_address
-from tacit.errors import UsageError
+from tacit.errors import UsageError, need
 from tacit.postgres import Refused, connect, read_options, with_defaults
 from tacit.service.problem import Problem
 from tacit.service.settings import FILE, Settings
@@ -58,6 +58,7 @@ _TIMEOUT = 30.0  # seconds to wait for another writer
 _POOL = 8  # connections that a process keeps open
 _OVERFLOW = 24
 _PART = "tacit_part"  # of a connection: whether a part of a transaction is open
+_NOT_DURABLE = "SET LOCAL synchronous_commit = off"
 _LEVEL = "tacit_synchronous"  # of a connection: whether the next transaction waits for the disk
 
 # Prepared statements: those of every request and every job.
@@ -115,14 +116,22 @@ class Prepared:
         cursor.close()
         return changed
 
-    def execute(self, cursor: Any, dialect: sa.Dialect, values: dict[str, Any]) -> None:
-        """Run the statement by a cursor of the driver."""
+    def execute(
+        self,
+        cursor: Any,
+        dialect: sa.Dialect,
+        values: dict[str, Any],
+        begin: str = "",
+        end: str = "",
+    ) -> None:
+        """Run the statement by a cursor of the driver, between others in the same message."""
         made = self.text(dialect)
         values = {**made.given, **values}
         for name, convert in made.binds.items():
             values[name] = convert(values[name])
         order = made.order
-        cursor.execute(made.text, values if order is None else [values[name] for name in order])
+        given = values if order is None else [values[name] for name in order]
+        cursor.execute(f"{begin}{made.text}{end}", given)
 
     def fetched(self, cursor: Any, dialect: sa.Dialect) -> list[tuple[Any, ...]]:
         rows: list[tuple[Any, ...]] = cursor.fetchall()
@@ -226,6 +235,7 @@ class _OpenConnections:
         self._engine, self._dialect = engine, engine.dialect
         self._process, self._idle = os.getpid(), list[Any]()
         self._writer: sa.Connection | None = None
+        self._writers: list[sa.Connection] = []  # of a server: of those that write
 
     @contextmanager
     def writer(self) -> Iterator[sa.Connection]:
@@ -239,11 +249,59 @@ class _OpenConnections:
             raise
         self._writer = connection
 
+    @contextmanager
+    def server_writer(self, begin: str) -> Iterator[sa.Connection]:
+        """Lend a connection on which some statements have begun a transaction of a server."""
+        self._refuse_inherited()
+        connection = self._begun(begin)
+        try:
+            with connection.begin():
+                yield connection
+        except BaseException:
+            connection.close()
+            raise
+        if len(self._writers) < _POOL:
+            self._writers.append(connection)
+        else:
+            connection.close()
+
+    def _begun(self, begin: str) -> sa.Connection:
+        # One message begins the transaction, and shows that the server is still there.
+        while self._writers:
+            with suppress(IndexError):
+                connection = self._writers.pop()
+                try:
+                    _said(connection, begin)
+                    return connection
+                except exc.DBAPIError:
+                    connection.invalidate()
+                    connection.close()
+        connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        try:
+            _said(connection, begin)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
     def _refuse_inherited(self) -> None:
         """Forget, in a forked process, the connections of the process that it was forked from."""
         if self._process != os.getpid():
-            self._inherited = self._idle, self._writer  # closed they would take locks with them
+            # closed they would take locks with them
+            self._inherited = self._idle, self._writer, self._writers
             self._process, self._idle, self._writer = os.getpid(), [], None
+            self._writers = []
+
+    def alone(self, statement: Prepared, values: dict[str, Any]) -> list[tuple[Any, ...]]:
+        """Run a statement of a server that writes, in a transaction of its own, in one message."""
+        # It does not wait for the disk, and is not run again where the connection was cut.
+        self._refuse_inherited()
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = self._connect()
+        begin = f"BEGIN; {_NOT_DURABLE}; "
+        return self._rows(connection, statement, values, begin, "; COMMIT")
 
     def rows(self, statement: Prepared, values: dict[str, Any]) -> list[tuple[Any, ...]]:
         self._refuse_inherited()
@@ -269,11 +327,22 @@ class _OpenConnections:
         return connection
 
     def _rows(
-        self, connection: Any, statement: Prepared, values: dict[str, Any]
+        self,
+        connection: Any,
+        statement: Prepared,
+        values: dict[str, Any],
+        begin: str = "",
+        end: str = "",
     ) -> list[tuple[Any, ...]]:
         try:
-            cursor = connection.cursor()
-            statement.execute(cursor, self._dialect, values)
+            cursor: Any
+            if begin:  # several statements in one message have their values in the text
+                cursor = need("psycopg", "postgres").ClientCursor(connection)
+            else:
+                cursor = connection.cursor()
+            statement.execute(cursor, self._dialect, values, begin, end)
+            while cursor.description is None and cursor.nextset():
+                pass
             rows = statement.fetched(cursor, self._dialect)
         except BaseException as error:
             connection.close()
@@ -291,6 +360,9 @@ class _OpenConnections:
         writer, self._writer = self._writer, None
         if writer is not None:
             writer.close()
+        while self._writers:
+            with suppress(IndexError):
+                self._writers.pop().close()
 
 
 class Database:
@@ -360,18 +432,26 @@ class Database:
     def begin(self, lock: str | None = None, *, durable: bool = True) -> Iterator[sa.Connection]:
         """Run one transaction: committed at the end, rolled back if anything is raised."""
         # durable: whether its end waits for the disk.
-        with _hidden_errors(), self._write_lock(), self._writer(durable) as connection:
-            if not durable and self.on_server:
-                connection.execute(sa.text("set local synchronous_commit = off"))
-            if lock is not None and self.on_server:
-                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_number(lock))))
+        with _hidden_errors(), self._write_lock(), self._writer(lock, durable) as connection:
             yield connection
 
+    def alone(self, statement: Prepared, **values: Any) -> list[tuple[Any, ...]]:
+        """Run a statement that writes, in a transaction that does not wait for the disk."""
+        # Returns: its rows, where it returns some.
+        if not self.on_server:
+            with self.begin(durable=False) as run:
+                return statement.rows(run, **values)
+        with _hidden_errors():
+            return self._open.alone(statement, values)
+
     @contextmanager
-    def _writer(self, durable: bool) -> Iterator[sa.Connection]:
+    def _writer(self, lock: str | None, durable: bool) -> Iterator[sa.Connection]:
         """Begin a transaction that writes."""
         if self.on_server:
-            with self._engine.begin() as connection:
+            begin = ["BEGIN", *([] if durable else [_NOT_DURABLE])]
+            if lock is not None:
+                begin.append(f"SELECT pg_advisory_xact_lock({_number(lock)})")
+            with self._open.server_writer("; ".join(begin)) as connection:
                 yield connection
             return
         with self._open.writer() as connection:

@@ -444,7 +444,7 @@ def test_a_ledger_that_began_without_a_filter_adds_up(tmp_path):
     body["budget"] = epsilon_delta(1, "1e-6").to_json()
     event = Event.after(None, "create", None, body)
     with store.write() as transaction:
-        transaction.append(event, Head.following(None, event))
+        transaction.append(event, head=Head.following(None, event))
     ledger = Ledger(store)
     for number in range(10):
         ledger.charge(f"k{number}", epsilon("1/10"), {"count": number})

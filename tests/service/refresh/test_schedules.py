@@ -346,11 +346,11 @@ def test_what_is_spent_meanwhile_stops_the_payment_which_continues_later(
     pay, other = Charge.pay, Ask.from_json({**COUNT, "epsilon": 5, "tag": "other"})
     paid: list[int] = []
 
-    def overtaken(charge: Any, *given: Any) -> None:
+    def overtaken(charge: Any) -> None:
         paid.append(1)
         if len(paid) == 3:
             clinic.process().release_service.submit("visits", BOB, other)
-        pay(charge, *given)
+        pay(charge)
 
     with monkeypatch.context() as patch:
         patch.setattr(Charge, "pay", overtaken)

@@ -5,22 +5,21 @@ from __future__ import annotations
 import datetime
 import json
 import time
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import exc
 
 from tacit.accounting.ledger import Ledger
+from tacit.accounting.ledger_chain import Payment
 from tacit.errors import UsageError
 from tacit.report import Certificate
 from tacit.service.access import Caller, Decisions, decide, request_values, requester_of
 from tacit.service.database import GroupCommit, part_of
 from tacit.service.hosting.ask import Ask, members_of, words_of
 from tacit.service.hosting.datasets import Asked, Hosted, LRUCache, PricedAsk, require
-from tacit.service.jobs.queue import Job, JobScope, Outcome, Queue
+from tacit.service.jobs.queue import Audit, Job, JobScope, Outcome, Queue
 from tacit.service.problem import Problem
 from tacit.tables.derived.derive import Charged, Earlier, charged, free_again, may_follow
 from tacit.tables.joint_plans.planning import QuestionPlan, answers_of, plan_parts
@@ -67,12 +66,19 @@ class _Seen(NamedTuple):
     job: str
 
 
+class _Due(NamedTuple):
+    """What is charged for a job."""
+
+    ledger: Ledger
+    payment: Payment
+
+
 class _New(NamedTuple):
     """A job to be added."""
 
     caller: Caller
     values: Mapping[str, Any]
-    pay: Callable[[], None] | None  # pays for it
+    due: _Due | None  # what is charged for it
     free: Mapping[str, Any] | None  # the recipe of a free answer
 
 
@@ -222,9 +228,6 @@ def _scopes(hosted: Hosted, caller: Caller) -> list[JobScope]:
 # question again from the request, and answers it only if its key is the one that was approved.
 
 
-Audit = Callable[[str, sa.Connection, Job, Caller, Mapping[str, Any]], None]
-
-
 class ReleaseService:
     """Takes and answers the questions of a service."""
 
@@ -276,8 +279,9 @@ class ReleaseService:
         }
         if answered:  # what everybody here may see costs nothing and takes no time
             values |= {**self._at_once(), "replayed": True}
-        paid = None if answered or approved_later else partial(charge.pay, state)
-        return self._added(caller, values, paid)
+        if answered or approved_later or state.is_charged:
+            return self._added(caller, values, None)
+        return self._added(caller, values, _Due(charge.ledger, charge.payment(state)))
 
     def _free(
         self, hosted: Hosted, caller: Caller, ask: Ask, question: Question, once: str | None
@@ -327,14 +331,14 @@ class ReleaseService:
         self,
         caller: Caller,
         values: dict[str, Any],
-        pay: Callable[[], None] | None,
+        due: _Due | None,
         free: Mapping[str, Any] | None = None,
     ) -> Job:
         """Add a job and pay for it; where it cannot be paid there is none."""
         # A process that dies in between leaves a charge without a job: asked again, it continues.
         once = values["once"]
         try:
-            job = self._add(_New(caller, values, pay, free))
+            job = self._add(_New(caller, values, due, free))
         except exc.IntegrityError:
             existing = None if once is None else self.queue.find_by_key(caller.name, once)
             if existing is None:
@@ -346,52 +350,81 @@ class ReleaseService:
 
     def _add_together(self, items: list[_New]) -> list[Job | BaseException]:
         """Add the jobs that several threads wait for, in one transaction: each is there or not."""
-        results: list[Job | BaseException] = []
-        end = time.monotonic() + _LONGEST_BATCH
         with self.queue.transaction() as run:
-            for new in items:
-                if time.monotonic() > end:
-                    busy = "a ledger does not answer in time"
-                    results.append(Problem("unavailable", busy, "try again in a minute"))
-                    continue
-                try:
-                    with part_of(run) if len(items) > 1 else nullcontext():
-                        job = self._add_one(run, new)
-                    results.append(job)
-                except exc.DataError:  # of this one alone, before it was paid: PostgreSQL's, of NUL
-                    results.append(
-                        Problem(
-                            "invalid_request",
-                            "the question has a text that the service cannot store",
-                            "leave out the character NUL",
-                        )
-                    )
-                except exc.SQLAlchemyError as error:
-                    if not isinstance(error, exc.IntegrityError):
-                        raise  # of the database, and so of all
-                    results.append(error)
-                except Exception as error:
-                    results.append(error)
+            results = self._inserted(run, items)
+            self.queue.remove(run, self._pay(items, results))
+            acts = [
+                (job, new.caller, {"cost": json.loads(job.cost)})
+                for new, job in zip(items, results, strict=True)
+                if isinstance(job, Job)
+            ]
+            if acts:
+                self._audit("release_asked", run, acts)
         return results
 
-    def _add_one(self, run: sa.Connection, new: _New) -> Job:
-        self._refuse_too_many(new.caller, run)
-        job = self.queue.add(run, **new.values)
-        if new.free is not None:
-            self.queue.add_free(run, job, new.free)
-        if new.pay is not None:
-            new.pay()
-        cost = {"cost": json.loads(job.cost)}
-        self._audit("release_asked", run, job, new.caller, cost)
-        return job
+    def _inserted(self, run: sa.Connection, items: list[_New]) -> list[Job | BaseException]:
+        """Insert jobs; return each as it is now, or why it is not there."""
+        try:
+            with part_of(run):
+                return self._insert(run, items)
+        except exc.SQLAlchemyError as error:
+            if isinstance(error, exc.DataError):  # PostgreSQL's, of NUL
+                words = "the question has a text that the service cannot store"
+                refused = Problem("invalid_request", words, "leave out the character NUL")
+            elif not isinstance(error, exc.IntegrityError):
+                raise  # of the database, and so of all
+            if len(items) > 1:  # of one of them
+                return [self._inserted(run, [new])[0] for new in items]
+            return [refused if isinstance(error, exc.DataError) else error]
+        except Exception as error:
+            if len(items) > 1:
+                return [self._inserted(run, [new])[0] for new in items]
+            return [error]
 
-    def _refuse_too_many(self, caller: Caller, run: sa.Connection) -> None:
-        if self.queue.unfinished(caller.name, run) >= self._waiting:
-            raise Problem(
-                "too_many",
-                f"{self._waiting} of your questions are not answered yet",
-                "wait for some of them, or cancel some",
-            )
+    def _insert(self, run: sa.Connection, items: list[_New]) -> list[Job | BaseException]:
+        results: list[Job | BaseException] = []
+        unfinished: dict[str, int] = {}
+        for new in items:
+            name = new.caller.name
+            if name not in unfinished:
+                unfinished[name] = self.queue.unfinished(name, run)
+            if unfinished[name] >= self._waiting:
+                results.append(
+                    Problem(
+                        "too_many",
+                        f"{self._waiting} of your questions are not answered yet",
+                        "wait for some of them, or cancel some",
+                    )
+                )
+                continue
+            job = self.queue.add(run, **new.values)
+            unfinished[name] += job.state != "over"  # one that is over is seen at once
+            if new.free is not None:
+                self.queue.add_free(run, job, new.free)
+            results.append(job)
+        return results
+
+    def _pay(self, items: list[_New], results: list[Job | BaseException]) -> list[Job]:
+        """Charge jobs, those of a ledger together; return those that are not paid."""
+        # results: the jobs; why one is not paid is in its place then.
+        unpaid: list[Job] = []
+        end = time.monotonic() + _LONGEST_BATCH
+        for ledger, numbers in _by_ledger(items, results):
+            payments = [items[n].due.payment for n in numbers]  # type: ignore[union-attr]
+            made: Sequence[object]
+            try:
+                if time.monotonic() > end:
+                    busy = "a ledger does not answer in time"
+                    raise Problem("unavailable", busy, "try again in a minute")
+                made = ledger.charge_each(payments)
+            except Exception as error:
+                made = [error] * len(numbers)
+            for number, one in zip(numbers, made, strict=True):
+                job = results[number]
+                if isinstance(one, Exception) and isinstance(job, Job):
+                    unpaid.append(job)
+                    results[number] = one
+        return unpaid
 
     # --- decisions ---------------------------------------------------------------------------
 
@@ -446,7 +479,7 @@ class ReleaseService:
             if changed is not None:
                 also()
                 details = {"reason": values["reason"]} if "reason" in values else {}
-                self._audit(action, run, changed, caller, details)
+                self._audit(action, run, [(changed, caller, details)])
         if changed is None:
             now = self.queue.find(job.id) or job
             raise _decided(now.shown(self._clock()))
@@ -531,6 +564,18 @@ class ReleaseService:
     @staticmethod
     def _question(job: Job, hosted: Hosted) -> Question:
         return Ask.from_json(json.loads(job.body)).question(hosted, requester_of(job))
+
+
+def _by_ledger(
+    items: Sequence[_New], results: Sequence[Job | BaseException]
+) -> Iterable[tuple[Ledger, list[int]]]:
+    """Return the positions of the jobs that are to be paid, by the ledger that pays."""
+    ledgers: dict[int, tuple[Ledger, list[int]]] = {}
+    for number, (new, job) in enumerate(zip(items, results, strict=True)):
+        if new.due is not None and isinstance(job, Job):
+            ledger = new.due.ledger  # a view of one that others charge as well
+            ledgers.setdefault(id(ledger.chain), (ledger, []))[1].append(number)
+    return ledgers.values()
 
 
 def _priced(ask: Ask, hosted: Hosted, caller: Caller) -> PricedAsk:

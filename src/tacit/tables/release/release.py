@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tacit.accounting.budget import Budget, fit
 from tacit.accounting.ledger import Ledger
-from tacit.accounting.ledger_chain import Account, Entry, Head, canonical, key_of
+from tacit.accounting.ledger_chain import Account, Entry, Head, Payment, canonical, key_of
 from tacit.calls import calls_inside
 from tacit.core import Measurement, Step
 from tacit.errors import BudgetError, DataSourceWarning, UsageError
@@ -292,7 +292,7 @@ class Charge(Generic[P]):
                     return earlier
         return plan
 
-    def pay(self, state: LedgerState | None = None) -> None:
+    def pay(self) -> None:
         """Charge what a release would, without releasing yet; do nothing if it was charged.
 
         Raises:
@@ -302,12 +302,14 @@ class Charge(Generic[P]):
         """
         # The time of the charge does not depend on the engine, which runs no query here.  A later
         # release uses this charge.
-        #
-        # state: what the ledger held of it a moment ago, where the caller has looked; the charge
-        #   itself looks again, where nothing comes in between.
-        state = state or self.look()
+        state = self.look()
         if state.entry is None:
             self.ledger.charge(self.key, self.plan_within(state.remaining).cost, self.public)
+
+    def payment(self, state: LedgerState) -> Payment:
+        """Return what :meth:`pay` charges, where the ledger held ``state`` a moment ago."""
+        cost = self.plan_within(state.remaining).cost
+        return Payment(self.ledger.payer, self.key, cost, self.public)
 
     def cost(self) -> Budget:
         """Return what a release takes now: nothing where the ledger holds its charge."""
