@@ -16,7 +16,7 @@ from tacit.accounting.ledger_chain import Payment
 from tacit.errors import UsageError
 from tacit.report import Certificate
 from tacit.service.access import Caller, Decisions, decide, request_values, requester_of
-from tacit.service.database import GroupCommit, part_of
+from tacit.service.database import GroupCommit
 from tacit.service.hosting.ask import Ask, members_of, words_of
 from tacit.service.hosting.datasets import Asked, Hosted, LRUCache, PricedAsk, require
 from tacit.service.jobs.queue import Audit, Job, JobScope, Outcome, Queue
@@ -80,6 +80,14 @@ class _New(NamedTuple):
     values: Mapping[str, Any]
     due: _Due | None  # what is charged for it
     free: Mapping[str, Any] | None  # the recipe of a free answer
+
+
+class _NotInsertedError(Exception):
+    """A job cannot be inserted, and the transaction must be undone."""
+
+    def __init__(self, why: Exception) -> None:
+        super().__init__()
+        self.why = why
 
 
 class Made(NamedTuple):
@@ -350,38 +358,25 @@ class ReleaseService:
 
     def _add_together(self, items: list[_New]) -> list[Job | BaseException]:
         """Add the jobs that several threads wait for, in one transaction: each is there or not."""
-        with self.queue.transaction() as run:
-            results = self._inserted(run, items)
-            self.queue.remove(run, self._pay(items, results))
-            acts = [
-                (job, new.caller, {"cost": json.loads(job.cost)})
-                for new, job in zip(items, results, strict=True)
-                if isinstance(job, Job)
-            ]
-            if acts:
-                self._audit("release_asked", run, acts)
+        try:
+            with self.queue.transaction() as run:
+                results = self._insert(run, items)
+                self.queue.remove(run, self._pay(items, results))
+                acts = [
+                    (job, new.caller, {"cost": json.loads(job.cost)})
+                    for new, job in zip(items, results, strict=True)
+                    if isinstance(job, Job)
+                ]
+                if acts:
+                    self._audit("release_asked", run, acts)
+        except _NotInsertedError as error:  # one of them, before any was paid
+            if len(items) == 1:
+                return [error.why]
+            return [self._add_together([new])[0] for new in items]
         return results
 
-    def _inserted(self, run: sa.Connection, items: list[_New]) -> list[Job | BaseException]:
-        """Insert jobs; return each as it is now, or why it is not there."""
-        try:
-            with part_of(run):
-                return self._insert(run, items)
-        except exc.SQLAlchemyError as error:
-            if isinstance(error, exc.DataError):  # PostgreSQL's, of NUL
-                words = "the question has a text that the service cannot store"
-                refused = Problem("invalid_request", words, "leave out the character NUL")
-            elif not isinstance(error, exc.IntegrityError):
-                raise  # of the database, and so of all
-            if len(items) > 1:  # of one of them
-                return [self._inserted(run, [new])[0] for new in items]
-            return [refused if isinstance(error, exc.DataError) else error]
-        except Exception as error:
-            if len(items) > 1:
-                return [self._inserted(run, [new])[0] for new in items]
-            return [error]
-
     def _insert(self, run: sa.Connection, items: list[_New]) -> list[Job | BaseException]:
+        """Insert jobs; return each as it is now, or why a caller may have no more."""
         results: list[Job | BaseException] = []
         unfinished: dict[str, int] = {}
         for new in items:
@@ -389,20 +384,29 @@ class ReleaseService:
             if name not in unfinished:
                 unfinished[name] = self.queue.unfinished(name, run)
             if unfinished[name] >= self._waiting:
-                results.append(
-                    Problem(
-                        "too_many",
-                        f"{self._waiting} of your questions are not answered yet",
-                        "wait for some of them, or cancel some",
-                    )
-                )
+                words = f"{self._waiting} of your questions are not answered yet"
+                remedy = "wait for some of them, or cancel some"
+                results.append(Problem("too_many", words, remedy))
                 continue
-            job = self.queue.add(run, **new.values)
+            job = self._inserted(run, new)
             unfinished[name] += job.state != "over"  # one that is over is seen at once
-            if new.free is not None:
-                self.queue.add_free(run, job, new.free)
             results.append(job)
         return results
+
+    def _inserted(self, run: sa.Connection, new: _New) -> Job:
+        try:
+            job = self.queue.add(run, **new.values)
+            if new.free is not None:
+                self.queue.add_free(run, job, new.free)
+        except exc.DataError:  # PostgreSQL's, of NUL
+            words = "the question has a text that the service cannot store"
+            remedy = "leave out the character NUL"
+            raise _NotInsertedError(Problem("invalid_request", words, remedy)) from None
+        except Exception as error:
+            if isinstance(error, exc.SQLAlchemyError) and not isinstance(error, exc.IntegrityError):
+                raise  # of the database, and so of all
+            raise _NotInsertedError(error) from None
+        return job
 
     def _pay(self, items: list[_New], results: list[Job | BaseException]) -> list[Job]:
         """Charge jobs, those of a ledger together; return those that are not paid."""
