@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from tacit.errors import UsageError, VerificationError, did_you_mean
 from tacit.outside import read_json
 from tacit.service.access import Caller
-from tacit.service.database import Database, GroupCommit, Prepared, in_part, metadata
+from tacit.service.database import Database, GroupCommit, Pending, Prepared, in_part, metadata
 from tacit.service.telemetry import log
 from tacit.service.tokens import Note
 
@@ -332,7 +332,13 @@ class BatchWriter:
 
     def acted(self, action: str, caller: Caller, **about: Unpack[About]) -> None:
         """Append an act of a caller; return once it is in the log."""
-        self._write((action, caller.name, _by(caller, about)))
+        self.begin(action, caller, **about).wait()
+
+    def begin(
+        self, action: str, caller: Caller, **about: Unpack[About]
+    ) -> Pending[tuple[str, str, About], AuditEvent]:
+        """Append an act of a caller; who answers for it waits until it is in the log."""
+        return self._write.add((action, caller.name, _by(caller, about)))
 
 
 # Changes of tokens in the audit log: made, narrowed, revoked, signed in and out.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import secrets
@@ -11,8 +12,8 @@ import time
 import unicodedata
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Self, TypeVar, cast
 
@@ -573,24 +574,85 @@ def _on_server(address: str) -> tuple[sa.Engine, str]:
 
 # What threads write at once, in one transaction: one wait for the disk.
 #
-# Each caller continues when its own part is committed, and not before.  While one transaction is
-# being written, later callers wait, and the next one then writes for all of them.  So of many at
-# once each waits for two transactions at most, and not for as many as there are others.
+# The first writes what it has; what others have meanwhile is written by a thread of the group's
+# own, all of it in the next transaction.  So of many at once each waits for two transactions at
+# most, and not for as many as there are others.  Who waits continues when its own part is
+# committed, and not before.  A thread waits itself; a request can wait in its loop, and takes no
+# thread from others meanwhile.
 
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
+_Made = TypeVar("_Made")
 
 
-@dataclass(eq=False)
-class _Waiting(Generic[_Item, _Result]):
-    """An item that a thread waits for."""
+class Pending(Generic[_Item, _Result]):
+    """An item that is being written."""
 
-    item: _Item
-    turn: threading.Event = field(default_factory=threading.Event)
-    over: bool = False
-    result: _Result | None = None
-    error: BaseException | None = None
+    def __init__(self, item: _Item) -> None:
+        self.item = item
+        self._lock = threading.Lock()
+        self._over = False
+        self._turn: threading.Event | None = None
+        self._future: asyncio.Future[None] | None = None
+        self._result: _Result | BaseException | None = None
+
+    def end(self, result: _Result | BaseException) -> asyncio.Future[None] | None:
+        """Set what came of it; return the future of the loop that waits for it."""
+        with self._lock:
+            self._result, self._over = result, True
+            if self._turn is not None:
+                self._turn.set()
+            return self._future
+
+    def wait(self) -> _Result:
+        """Return its result once it is committed, or raise its error; waits in this thread."""
+        with self._lock:
+            turn = self._turn = None if self._over else self._turn or threading.Event()
+        if turn is not None:
+            turn.wait()
+        return self._outcome()
+
+    async def waited(self) -> _Result:
+        """Return its result as :meth:`wait`; waits in the loop."""
+        with self._lock:
+            if not self._over:
+                self._future = asyncio.get_running_loop().create_future()
+        if self._future is not None:
+            await self._future
+        return self._outcome()
+
+    def _outcome(self) -> _Result:
+        if isinstance(self._result, BaseException):
+            raise self._result
+        return cast("_Result", self._result)
+
+
+class Later(Generic[_Made]):
+    """What is made of the result of an item once it is committed."""
+
+    def __init__(self, pending: Pending[Any, _Result], make: Callable[[_Result], _Made]) -> None:
+        # make: is quick, since it may be called in the loop.
+        self._pending, self._make = pending, make
+
+    @staticmethod
+    def now(made: _Made) -> Later[_Made]:
+        """Return what is there already."""
+        pending: Pending[None, _Made] = Pending(None)
+        pending.end(made)
+        return Later(pending, lambda result: result)
+
+    def then(self, make: Callable[[_Made], _Result]) -> Later[_Result]:
+        """Return what is made of what is made."""
+        return Later(self._pending, lambda result: make(self._make(result)))
+
+    def wait(self) -> _Made:
+        """Wait in this thread."""
+        return self._make(self._pending.wait())
+
+    async def waited(self) -> _Made:
+        """Wait in the loop."""
+        return self._make(await self._pending.waited())
 
 
 class GroupCommit(Generic[_Item, _Result]):
@@ -607,44 +669,63 @@ class GroupCommit(Generic[_Item, _Result]):
         # size: items in one transaction at most: others of the database wait for its end.
         self._write, self._size = write, size
         self._lock = threading.Lock()
-        self._waiting: list[_Waiting[_Item, _Result]] = []
+        self._waiting: list[Pending[_Item, _Result]] = []
         self._writing = False
+        self._thread = ThreadPoolExecutor(1, "tacit writer")  # starts with its first work
 
     def __call__(self, item: _Item) -> _Result:
         """Write an item; return its result once it is committed, or raise its error."""
-        mine: _Waiting[_Item, _Result] = _Waiting(item)
+        return self.add(item).wait()
+
+    def add(self, item: _Item) -> Pending[_Item, _Result]:
+        """Write an item, or have it written with others where one is writing."""
+        mine: Pending[_Item, _Result] = Pending(item)
         with self._lock:
             self._waiting.append(mine)
             first, self._writing = not self._writing, True
-        if not first:
-            mine.turn.wait()
-        if not mine.over:
-            self._write_waiting()
-        if mine.error is not None:
-            raise mine.error
-        return mine.result  # type: ignore[return-value]
+        if first and self._write_waiting():
+            try:
+                self._thread.submit(self._write_rest)
+            except RuntimeError:  # the process ends
+                self._write_rest()
+        return mine
 
-    def _write_waiting(self) -> None:
-        """Write the waiting items, in the order in which they came."""
-        # The first of them is that of this thread.
+    def _write_rest(self) -> None:
+        while self._write_waiting():
+            pass
+
+    def _write_waiting(self) -> bool:
+        """Write the waiting items, in the order in which they came; return whether more wait."""
         with self._lock:
             batch, self._waiting = self._waiting[: self._size], self._waiting[self._size :]
+        results: Sequence[_Result | BaseException]
         try:
-            for one, result in zip(batch, self._write([one.item for one in batch]), strict=True):
-                if isinstance(result, BaseException):
-                    one.error = result
-                else:
-                    one.result = result
+            results = self._write([one.item for one in batch])
+            if len(results) != len(batch):
+                raise AssertionError("each item has a result")
         except BaseException as error:
-            for one in batch:
-                one.error = error
+            results = [error] * len(batch)
+        _wake([one.end(result) for one, result in zip(batch, results, strict=True)])
         with self._lock:
             self._writing = bool(self._waiting)
-            if self._waiting:
-                self._waiting[0].turn.set()
-        for one in batch:
-            one.over = True
-            one.turn.set()
+            return self._writing
+
+
+def _wake(futures: list[asyncio.Future[None] | None]) -> None:
+    """Wake those who wait in a loop, of each loop all at once."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
+    for future in futures:
+        if future is not None:
+            by_loop.setdefault(future.get_loop(), []).append(future)
+    for loop, its in by_loop.items():
+        with suppress(RuntimeError):  # it is closed, and no one waits
+            loop.call_soon_threadsafe(_set, its)
+
+
+def _set(futures: list[asyncio.Future[None]]) -> None:
+    for future in futures:
+        if not future.done():
+            future.set_result(None)
 
 
 # The folder of a service: the data sets that are declared in it, and the key that signs tokens.
