@@ -549,7 +549,7 @@ def by_the_framework(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def both(client: Client, path: str, body: Any, token: str | None) -> list[Any]:
-    """The replies to a request that is read directly, where it is in order, and by the framework."""
+    """The replies to a request, read directly where it is in order, and by the framework."""
     kinds = ("application/json", "application/json; charset=utf-8")
     sent = json.dumps(body)
     return [
