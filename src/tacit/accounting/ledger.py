@@ -724,8 +724,21 @@ def accounts_of(ledger: Ledger) -> list[Account]:
 def named_accounts(ledger: Ledger, names: Sequence[str]) -> tuple[Head, list[Account]]:
     """Return the totals of a ledger and some of its accounts, of one state of it."""
     with ledger.chain.read() as (transaction, head):
-        accounts = ledger.chain.accounts(transaction)
-        return head, [accounts.of(account_name(name)) for name in names]
+        return head, _named(ledger, transaction, names)
+
+
+def entry_and_accounts(
+    ledger: Ledger, key: str, names: Sequence[str]
+) -> tuple[Entry | None, Head, list[Account]]:
+    """Return the entry of a key next to what :func:`named_accounts` does, all of one state."""
+    with ledger.chain.read() as (transaction, head):
+        entry = entry_of(transaction.about(ledger.payer.key(key)))
+        return entry, head, _named(ledger, transaction, names)
+
+
+def _named(ledger: Ledger, transaction: Transaction, names: Sequence[str]) -> list[Account]:
+    accounts = ledger.chain.accounts(transaction)
+    return [accounts.of(account_name(name)) for name in names]
 
 
 def shares_of(ledger: Ledger) -> dict[str, Mapping[str, Any]]:

@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 import sqlalchemy as sa
 
 from tacit.accounting.budget import Budget
-from tacit.accounting.ledger import Ledger, named_accounts, set_cap
+from tacit.accounting.ledger import Ledger, entry_and_accounts, named_accounts, set_cap
 from tacit.accounting.ledger_chain import Account, Head, account_name, is_account
 from tacit.accounting.open_ledger import in_memory, open_ledger
 from tacit.errors import BudgetError, UsageError, did_you_mean
@@ -36,7 +36,7 @@ from tacit.tables.dataset.draft import TableShape, shapes_of
 from tacit.tables.joint_plans.planning import QuestionPlan
 from tacit.tables.plan.preview import Preview
 from tacit.tables.question import Question
-from tacit.tables.release.release import QueryCharge
+from tacit.tables.release.release import LedgerState, QueryCharge
 from tacit.tables.session import PaidSession, Session
 
 # Cache of the latest questions: what follows from public facts alone.
@@ -240,7 +240,15 @@ class Hosted:
 
     def left(self, caller: Caller) -> Left:
         """Return the remaining budget of a caller: the minimum of the budget and all caps."""
-        head, accounts = named_accounts(self.ledger(caller.team), self._names(caller))
+        return self._left(*named_accounts(self.ledger(caller.team), self._names(caller)))
+
+    def look(self, caller: Caller, charge: QueryCharge) -> tuple[LedgerState, Left]:
+        """Return what the ledger holds of a caller's charge, and what is left for them."""
+        names = self._names(caller)
+        entry, head, accounts = entry_and_accounts(charge.ledger, charge.key, names)
+        return LedgerState(entry, head.remaining), self._left(head, accounts)
+
+    def _left(self, head: Head, accounts: Sequence[Account]) -> Left:
         owner = self.owner
         holder = f"the people {owner.name!r}" if owner.people else "the data set"
         limits = {f"the budget of {holder}": head.remaining}
