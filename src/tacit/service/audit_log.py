@@ -249,16 +249,18 @@ def _appended(run: sa.Connection, bodies: Iterable[dict[str, Any]]) -> list[Audi
     """Append events, in a transaction that excludes other writers."""
     last = _LAST.rows(run)
     sequence, previous = last[0] if last else (0, _GENESIS)
-    events = []
+    events: list[AuditEvent] = []
+    rows = []
     for body in bodies:
         sequence += 1
         body |= {"format": _FORMAT, "sequence": sequence, "previous": previous}
         body["when"] = datetime.now(UTC).isoformat(timespec="milliseconds")
         stored = json.dumps(body, sort_keys=True, separators=(",", ":"))
         previous = _digest(stored)
-        _ADD.change(run, sequence=sequence, hash=previous, event=stored)
+        rows.append({"sequence": sequence, "hash": previous, "event": stored})
         del body["format"]
         events.append(AuditEvent(**body, hash=previous))
+    _ADD.change_each(run, rows)
     return events
 
 

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import os
 import secrets
+import selectors
 import sqlite3
 import threading
 import time
@@ -59,6 +60,9 @@ _TIMEOUT = 30.0  # seconds to wait for another writer
 _POOL = 8  # connections that a process keeps open
 _OVERFLOW = 24
 _PART = "tacit_part"  # of a connection: whether a part of a transaction is open
+_USED = "tacit_used"  # of a pooled connection: when it was used last
+_FRESH = 5.0  # seconds for which a connection that says nothing is taken for open
+_OFTEN = 3  # times that a statement is run on a connection before the server prepares it
 _LEVEL = "tacit_synchronous"  # of a connection: whether the next transaction waits for the disk
 
 # Prepared statements: those of every request and every job.
@@ -77,6 +81,13 @@ class _Text(NamedTuple):
     binds: dict[str, Callable[[Any], Any]]  # conversions of parameters
     columns: tuple[str, ...]
     results: dict[int, Callable[[Any], Any]]  # conversions of columns
+
+    def values(self, given: dict[str, Any]) -> dict[str, Any] | list[Any]:
+        """Return the parameters as the driver takes them."""
+        values = {**self.given, **given} if self.given else given
+        if self.binds:
+            values = {**values, **{n: convert(values[n]) for n, convert in self.binds.items()}}
+        return values if self.order is None else [values[name] for name in self.order]
 
 
 class Prepared:
@@ -116,14 +127,24 @@ class Prepared:
         cursor.close()
         return changed
 
+    def change_each(self, run: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
+        """Run the statement in a transaction for each of some rows, in their order."""
+        if len(rows) == 1:
+            self.change(run, **rows[0])
+            return
+        made = self.text(run.dialect)
+        cursor = run.connection.cursor()
+        try:
+            cursor.executemany(made.text, [made.values(row) for row in rows])
+        except BaseException as error:
+            raise _as_sqlalchemy(error, run.dialect) from None
+        finally:
+            cursor.close()
+
     def execute(self, cursor: Any, dialect: sa.Dialect, values: dict[str, Any]) -> None:
         """Run the statement by a cursor of the driver."""
         made = self.text(dialect)
-        values = {**made.given, **values}
-        for name, convert in made.binds.items():
-            values[name] = convert(values[name])
-        order = made.order
-        cursor.execute(made.text, values if order is None else [values[name] for name in order])
+        cursor.execute(made.text, made.values(values))
 
     def fetched(self, cursor: Any, dialect: sa.Dialect) -> list[tuple[Any, ...]]:
         rows: list[tuple[Any, ...]] = cursor.fetchall()
@@ -558,6 +579,7 @@ def _on_server(address: str) -> tuple[sa.Engine, str]:
         made = connect(all_options)
         if isinstance(made, Refused):
             raise Problem("unavailable", "the service's own database refuses the connection")
+        _prepare_where_direct(made)
         made.autocommit = False
         return made
 
@@ -567,9 +589,43 @@ def _on_server(address: str) -> tuple[sa.Engine, str]:
         hide_parameters=True,
         pool_size=_POOL,
         max_overflow=_OVERFLOW,
-        pool_pre_ping=True,
     )
+    event.listen(engine, "checkin", _used)
+    event.listen(engine, "checkout", _ping)
     return engine, name
+
+
+def _prepare_where_direct(connection: Any) -> None:
+    """Have the server prepare the statements that are run often, unless a pooler is in between."""
+    # A pooler in transaction mode would run a statement that another one prepared under the name.
+    # It has a number of its own for the connection, and not that of the server's process.
+    (server,) = connection.execute("select pg_backend_pid()").fetchone()
+    if server == connection.info.backend_pid:
+        connection.prepare_threshold = _OFTEN
+
+
+def _used(_connection: Any, record: Any) -> None:
+    record.info[_USED] = time.monotonic()
+
+
+def _ping(connection: Any, record: Any, _proxy: Any) -> None:
+    """Refuse a pooled connection that was cut: the pool then opens another one."""
+    # To ask the server is a way there and back.  One that was used a moment ago, and of which
+    # nothing was heard since, is open: its end would have been heard.
+    used = record.info.get(_USED)
+    if used is None or (time.monotonic() - used < _FRESH and _is_quiet(connection)):
+        return
+    try:
+        connection.execute("select 1")
+        connection.rollback()
+    except Exception:
+        raise exc.DisconnectionError from None
+
+
+def _is_quiet(connection: Any) -> bool:
+    with selectors.DefaultSelector() as found:
+        found.register(connection.fileno(), selectors.EVENT_READ)
+        return not found.select(0)
 
 
 # What threads write at once, in one transaction: one wait for the disk.
