@@ -36,7 +36,7 @@ from tacit.tables.dataset.draft import TableShape, shapes_of
 from tacit.tables.joint_plans.planning import QuestionPlan
 from tacit.tables.plan.preview import Preview
 from tacit.tables.question import Question
-from tacit.tables.release.release import QueryCharge
+from tacit.tables.release.release import LedgerState, QueryCharge
 from tacit.tables.session import PaidSession, Session
 
 # Cache of the latest questions: what follows from public facts alone.
@@ -240,7 +240,14 @@ class Hosted:
 
     def left(self, caller: Caller) -> Left:
         """Return the remaining budget of a caller: the minimum of the budget and all caps."""
-        head, accounts = named_accounts(self.ledger(caller.team), self._names(caller))
+        return self._left(*named_accounts(self.ledger(caller.team), self._names(caller)))
+
+    def look(self, charge: QueryCharge) -> tuple[LedgerState, Left]:
+        """Return what the ledger holds of a caller's charge, and what is left for them."""
+        state = charge.look()
+        return state, self._left(state.head, state.accounts)
+
+    def _left(self, head: Head, accounts: Sequence[Account]) -> Left:
         owner = self.owner
         holder = f"the people {owner.name!r}" if owner.people else "the data set"
         limits = {f"the budget of {holder}": head.remaining}

@@ -16,7 +16,7 @@ from tacit.accounting.ledger_chain import Payment
 from tacit.errors import UsageError
 from tacit.report import Certificate
 from tacit.service.access import Caller, Decisions, decide, request_values, requester_of
-from tacit.service.database import GroupCommit
+from tacit.service.database import GroupCommit, Later
 from tacit.service.hosting.ask import Ask, members_of, words_of
 from tacit.service.hosting.datasets import Asked, Hosted, LRUCache, PricedAsk, require
 from tacit.service.jobs.queue import Audit, Job, JobScope, Outcome, Queue
@@ -260,12 +260,16 @@ class ReleaseService:
 
     def submit(self, dataset: str, caller: Caller, ask: Ask, once: str | None = None) -> Job:
         """Take a question; the same request under the same idempotency key is the same job."""
+        return self.begin(dataset, caller, ask, once).wait()
+
+    def begin(self, dataset: str, caller: Caller, ask: Ask, once: str | None = None) -> Later[Job]:
+        """Take a question; its job is there once it is committed."""
         body = ask.body
         hosted = self._hosted(dataset)
         if once is not None:
             known = self.queue.find_by_key(caller.name, once)
             if known is not None:
-                return _same(known, dataset, body, hosted.is_own(caller, known.team))
+                return Later.now(_same(known, dataset, body, hosted.is_own(caller, known.team)))
         if ask.free:
             return self._free(hosted, caller, ask, ask.question(hosted, caller), once)
         question, charge, words = self._priced(ask, hosted, caller)
@@ -293,7 +297,7 @@ class ReleaseService:
 
     def _free(
         self, hosted: Hosted, caller: Caller, ask: Ask, question: Question, once: str | None
-    ) -> Job:
+    ) -> Later[Job]:
         """Add a job whose answer follows from releases that the caller may see; it is free."""
         made = self.free.make(hosted, caller, question, ask.tag)
         body: Any = made.certificate.body
@@ -341,19 +345,26 @@ class ReleaseService:
         values: dict[str, Any],
         due: _Due | None,
         free: Mapping[str, Any] | None = None,
-    ) -> Job:
+    ) -> Later[Job]:
         """Add a job and pay for it; where it cannot be paid there is none."""
         # A process that dies in between leaves a charge without a job: asked again, it continues.
         once = values["once"]
+        added = Later(self._add.add(_New(caller, values, due, free)), self._woken)
+        if once is None:
+            return added
         try:
-            job = self._add(_New(caller, values, due, free))
+            return Later.now(added.wait())
         except exc.IntegrityError:
-            existing = None if once is None else self.queue.find_by_key(caller.name, once)
+            existing = self.queue.find_by_key(caller.name, once)
             if existing is None:
                 raise
             own = self._hosted(values["dataset"]).is_own(caller, existing.team)
-            return _same(existing, values["dataset"], values["body"], own)
-        self.wake()
+            return Later.now(_same(existing, values["dataset"], values["body"], own))
+
+    def _woken(self, job: Job) -> Job:
+        """Wake a worker for a job."""
+        if job.state == "queued":
+            self.wake()
         return job
 
     def _add_together(self, items: list[_New]) -> list[Job | BaseException]:
