@@ -362,6 +362,14 @@ def import_batches(
             raise unread_to_its_end(failed[0])
 
 
+def batches_of(arrays: Sequence[Any], schema: pyarrow.Schema) -> list[Any]:
+    """Return columns as batches: one, or several where texts are more than Arrow holds in one."""
+    import pyarrow as pa  # which makes several arrays of more than 2^31 bytes of text
+
+    batches: list[Any] = pa.Table.from_arrays(arrays, schema=schema).to_batches()
+    return batches
+
+
 def unread_to_its_end(path: str) -> DataSourceError:
     """Return the error of a file whose rows could not be read."""
     return DataSourceError(

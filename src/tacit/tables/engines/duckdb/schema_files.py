@@ -18,6 +18,7 @@ from tacit.expressions.schema import Column, Schema
 from tacit.tables.engines.duckdb.engine import DuckEngine
 from tacit.tables.engines.duckdb.frames import (
     as_shown,
+    batches_of,
     import_batches,
     shown_schema,
     unread_to_its_end,
@@ -34,7 +35,7 @@ from tacit.tables.engines.files import without_details
 # columns of times are refused there; days are not affected.
 
 
-_ROWS = 16_384  # of a batch
+_ROWS, _TEXTS = 16_384, 1_024  # of a batch, and of one of ORC with columns of text
 _SHARE = 8  # what is read where it is takes at most this part of the memory of the engine
 _ORC_TIME = (
     "holds times of ORC, of which pyarrow ends every question for a far one: write days, or a "
@@ -182,12 +183,15 @@ def _orc(path: str) -> Any:
 
 
 def _orc_batches(path: str, used: list[str]) -> Iterator[Any]:
-    # A stripe is 64 MB of a file, and ORCFile reads it at once.
+    # A stripe is 64 MB of a file, and ORCFile reads it at once.  A batch of it holds 2^31 bytes of
+    # text at most.
     from pyarrow import dataset, fs
 
     file = dataset.OrcFileFormat().make_fragment(path, fs.LocalFileSystem())
+    kinds = [str(file.physical_schema.field(name).type) for name in used]
+    size = _TEXTS if any("string" in kind or "binary" in kind for kind in kinds) else _ROWS
     yield from file.to_batches(
-        columns=used, batch_size=_ROWS, batch_readahead=1, fragment_readahead=1, use_threads=False
+        columns=used, batch_size=size, batch_readahead=1, fragment_readahead=1, use_threads=False
     )
 
 
@@ -288,12 +292,12 @@ def _avro_batches(path: str, used: list[str]) -> Iterator[Any]:
             for name, column in zip(used, cells, strict=True):
                 column.append(row[name])
             if len(cells[0]) == _ROWS:
-                yield _avro_batch(cells, schema, fields)
+                yield from _avro_rows(cells, schema, fields)
                 cells = [[] for _ in used]
-        yield _avro_batch(cells, schema, fields)
+        yield from _avro_rows(cells, schema, fields)
 
 
-def _avro_batch(cells: list[list[Any]], schema: Any, fields: Mapping[str, Any]) -> Any:
+def _avro_rows(cells: list[list[Any]], schema: Any, fields: Mapping[str, Any]) -> list[Any]:
     import pyarrow as pa
 
     arrays = []
@@ -303,7 +307,7 @@ def _avro_batch(cells: list[list[Any]], schema: Any, fields: Mapping[str, Any]) 
             [None if cell is None else read(cell) for cell in column], _raw(field.type)
         )
         arrays.append(array.cast(field.type))
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return batches_of(arrays, schema)
 
 
 def _raw(kind: Any) -> Any:

@@ -15,7 +15,7 @@ from tacit.errors import DataSourceError, did_you_mean
 from tacit.expressions.schema import Column, Schema
 from tacit.tables.engines.base import refuse_like_names
 from tacit.tables.engines.duckdb.engine import DuckEngine, column_of
-from tacit.tables.engines.duckdb.frames import cell_text, import_batches, sound
+from tacit.tables.engines.duckdb.frames import batches_of, cell_text, import_batches, sound
 
 # A column of SQLite holds values of any type, and its drivers take the type of a column from its
 # first rows.  Here the declared type alone decides it, by SQLite's own rules of affinity, and each
@@ -29,7 +29,7 @@ from tacit.tables.engines.duckdb.frames import cell_text, import_batches, sound
 # Source: SQLite, *Datatypes in SQLite*, section 3.1, *Determination of column affinity*.
 
 
-_ROWS = 16_384  # of a batch
+_ROWS = 2_048  # of a batch
 _CELLS = {
     "BIGINT": "case typeof({x}) when 'integer' then {x} end",
     "DOUBLE": "case when typeof({x}) in ('integer', 'real') then cast({x} as real) end",
@@ -127,8 +127,6 @@ def _import(table: _Table, relation: str, engine: DuckEngine) -> None:
 
 
 def _batches(table: _Table, schema: Any, failed: list[str]) -> Iterator[Any]:
-    import pyarrow as pa
-
     try:
         if _described(table.path, table.name) != table:
             raise DataSourceError("the table has other columns than when it was opened")
@@ -141,7 +139,7 @@ def _batches(table: _Table, schema: Any, failed: list[str]) -> Iterator[Any]:
                         zip(*rows, strict=True), table.types, schema, strict=True
                     )
                 ]
-                yield sound(pa.RecordBatch.from_arrays(arrays, schema=schema))
+                yield from map(sound, batches_of(arrays, schema))
     except (sqlite3.Error, DataSourceError, OSError):
         failed.append(table.path)
 

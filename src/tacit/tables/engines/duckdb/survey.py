@@ -22,7 +22,7 @@ from tacit.errors import DataSourceError, need
 from tacit.expressions.schema import Schema
 from tacit.tables.engines.base import refuse_like_names
 from tacit.tables.engines.duckdb.engine import DuckEngine, schema_of
-from tacit.tables.engines.duckdb.frames import import_batches
+from tacit.tables.engines.duckdb.frames import batches_of, import_batches
 from tacit.tables.reading import Code
 
 # Opening reads the dictionary of a file and no row: the names, types and formats of its columns,
@@ -322,8 +322,6 @@ def _arrow_type(column: SurveyColumn) -> Any:
 
 def _batches(files: Sequence[SurveyFile], schema: Any, failed: list[str]) -> Iterator[Any]:
     """Yield the rows as batches of Arrow; a file that fails is noted."""
-    import pyarrow as pa
-
     for file in files:
         try:
             again = _dictionary(file.path, file.kind, file.encoding)
@@ -336,7 +334,7 @@ def _batches(files: Sequence[SurveyFile], schema: Any, failed: list[str]) -> Ite
                     for values, column in zip(cells, file.columns, strict=True)
                 ]
                 read += len(arrays[0])
-                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+                yield from batches_of(arrays, schema)
             if again.rows is not None and read != again.rows:
                 raise DataSourceError("the file has other rows than it declares")
         except Exception:

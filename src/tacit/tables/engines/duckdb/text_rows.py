@@ -23,7 +23,7 @@ from tacit.tables.engines.csv import (
     numbers_sql,
 )
 from tacit.tables.engines.duckdb.engine import DuckEngine
-from tacit.tables.engines.duckdb.frames import import_batches
+from tacit.tables.engines.duckdb.frames import batches_of, import_batches
 
 # Each cell becomes text by its own value, as a cell of a CSV file is text, and is then read as the
 # column is declared, or as each question needs it.  No row decides how another is read.  Rows are
@@ -35,7 +35,7 @@ from tacit.tables.engines.duckdb.frames import import_batches
 # is a row in which everything is missing; an empty line is not a row.
 
 
-_ROWS = 16_384  # of a batch
+_ROWS = 2_048  # of a batch, of a MiB at most
 Cells = list[str | None]
 
 
@@ -112,7 +112,7 @@ def _import(
                 while part := list(chain.from_iterable(islice(source, _ROWS))):
                     columns = (part[index :: len(names)] for index in range(len(names)))
                     arrays = [pa.array(column, pa.string()) for column in columns]
-                    yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+                    yield from batches_of(arrays, schema)
             except Exception:
                 failed.append(path)
 
