@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from tacit.service.database import Database, Prepared, metadata
+from tacit.service.database import Database, GroupCommit, Later, Prepared, metadata
 from tacit.service.problem import Problem
 
 _things = sa.Table(
@@ -121,3 +123,68 @@ def test_a_database_of_an_earlier_release_gets_the_columns_that_it_lacks(
     with any_database.read() as reading:
         names = {one["name"] for one in sa.inspect(reading).get_columns("schedule_request")}
     assert names == {one.name for one in metadata.tables["schedule_request"].columns}
+
+
+# What requests write at once: the loop waits for the commit, and is woken once it is there.
+
+
+class Held:
+    """Writes items in batches; the first batch waits until it may end."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[int]] = []
+        self.begun, self.may_end = threading.Event(), threading.Event()
+        self.group = GroupCommit(self._write, 10)
+
+    def _write(self, items: list[int]) -> list[int | BaseException]:
+        self.batches.append(items)
+        self.begun.set()
+        assert self.may_end.wait(30)
+        return [ValueError(item) if item < 0 else 10 * item for item in items]
+
+
+async def held(*items: int) -> tuple[Held, threading.Thread, list[asyncio.Task[int]]]:
+    """One item is being written by a thread, and the others wait for it in the loop."""
+    written = Held()
+    thread = threading.Thread(target=written.group, args=(0,))
+    thread.start()
+    await asyncio.to_thread(written.begun.wait, 30)
+    later = [Later(written.group.add(item), lambda result: result + 1) for item in items]
+    tasks = [asyncio.create_task(one.waited()) for one in later]
+    await asyncio.sleep(0)
+    return written, thread, tasks
+
+
+def test_a_loop_waits_for_the_batch_of_its_item() -> None:
+    async def asked() -> list[Any]:
+        written, thread, tasks = await held(1, -2, 3)
+        assert written.batches == [[0]]
+        assert not any(task.done() for task in tasks)
+        written.may_end.set()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+        thread.join()
+        assert written.batches == [[0], [1, -2, 3]]
+        assert await Later(written.group.add(4), lambda result: result).waited() == 40
+        return results
+
+    first, second, third = asyncio.run(asked())
+    assert (first, third) == (11, 31)
+    assert isinstance(second, ValueError)
+
+
+def test_a_request_that_is_cancelled_holds_up_no_other_one() -> None:
+    async def asked() -> int:
+        written, thread, (gone, left) = await held(1, 2)
+        gone.cancel()
+        written.may_end.set()
+        result = await asyncio.wait_for(left, 30)
+        thread.join()
+        assert written.batches == [[0], [1, 2]]
+        return result
+
+    assert asyncio.run(asked()) == 21
+
+
+def test_what_is_there_already_is_waited_for_by_no_one() -> None:
+    later = Later.now(1).then(lambda one: one + 1)
+    assert (later.wait(), asyncio.run(later.waited())) == (2, 2)

@@ -6,19 +6,22 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from tacit.accounting.budget import Budget, Kind, shares
 from tacit.accounting.ledger_chain import (
     Account,
+    Accounts,
     CheckedChain,
     Entry,
     Event,
     Head,
     MemoryStore,
     Payer,
+    Payment,
     Store,
     Transaction,
+    Wanted,
     account_name,
     appended,
     canonical,
@@ -43,11 +46,15 @@ _turns: dict[tuple[str, ...], tuple[threading.Lock, int]] = {}
 
 
 @contextmanager
-def turn(*name: str) -> Iterator[None]:
+def turn(*name: str) -> Iterator[bool]:
     """Wait until no other thread of this process is inside a turn of the same name.
 
-    >>> with turn("a ledger", "a question"):
-    ...     pass
+    Yields:
+        whether another thread was inside, or waited.
+
+    >>> with turn("a ledger", "a question") as waited:
+    ...     waited
+    False
     """
     # A name costs memory only while someone is inside or waits.
     with _guard:
@@ -55,7 +62,7 @@ def turn(*name: str) -> Iterator[None]:
         _turns[name] = lock, count + 1
     try:
         with lock:
-            yield
+            yield count > 0
     finally:
         with _guard:
             lock, count = _turns.pop(name)
@@ -110,6 +117,14 @@ def _shown_cost(cost: Budget) -> str:
         f"{cost} was charged for this release, and it stays open: ask the same again, and it is "
         "answered at no further cost"
     )
+
+
+class Look(NamedTuple):
+    """Some of what a ledger holds, of one state."""
+
+    head: Head
+    entries: list[Entry | None]  # of each key that was asked for
+    accounts: list[Account]  # that the payer's charges name
 
 
 # The ledger: a budget that cannot be overdrawn, and the memory of every release.
@@ -251,10 +266,10 @@ class Ledger(Shown):
         Args:
             key: of a charge; where the charge states what it left, that is returned.
         """
-        with self.chain.read() as (transaction, head):
-            charge = None
-            if key is not None and self.payer != Payer():  # only such charges say what they left
-                charge = entry_of(transaction.about(self.payer.key(key)))
+        # only such charges say what they left
+        keys = [] if key is None or self.payer == Payer() else [self.payer.key(key)]
+        with self.chain.read(Wanted(keys)) as (transaction, head):
+            charge = entry_of(transaction.about(keys[0])) if keys else None
         return head.balance() if charge is None or charge.balance is None else charge.balance
 
     def find(self, key: str) -> Entry | None:
@@ -263,13 +278,17 @@ class Ledger(Shown):
 
     def find_each(self, keys: Iterable[str]) -> list[Entry | None]:
         """Return what :meth:`find` does for each key, of one state of the ledger."""
-        with self.chain.read() as (transaction, _):
-            return [entry_of(transaction.about(self.payer.key(key))) for key in keys]
+        wanted = list(map(self.payer.key, keys))
+        with self.chain.read(Wanted(wanted)) as (transaction, _):
+            return [entry_of(transaction.about(key)) for key in wanted]
 
-    def look(self, key: str) -> tuple[Entry | None, Budget]:
-        """Return what :meth:`find` does, and what is left, of one state of the ledger."""
-        with self.chain.read() as (transaction, head):
-            return entry_of(transaction.about(self.payer.key(key))), head.remaining
+    def look(self, *keys: str) -> Look:
+        """Return what :meth:`find` does of some keys, and what is left, of one state."""
+        own, names = list(map(self.payer.key, keys)), self.payer.accounts
+        with self.chain.read(self.chain.wanted(*own, accounts=bool(names))) as (transaction, head):
+            entries = [entry_of(transaction.about(key)) for key in own]
+            accounts = self.chain.accounts(transaction) if names else Accounts()
+            return Look(head, entries, list(map(accounts.of, names)))
 
     def about(self, entry: Entry) -> tuple[str, Mapping[str, Json]]:
         """Return the identity of an entry's data set, and the terms under which it was charged.
@@ -339,18 +358,43 @@ class Ledger(Shown):
                 an open release was charged with.
             LedgerError: the ledger cannot be written; nothing was spent.
         """
-        if not (isinstance(key, str) and key and key.isprintable()):
-            raise UsageError("a key is printable text, such as key_of(question)")
-        described = canonical(question, "question")
-        key = self.payer.key(key)
-        with self.chain.write() as (transaction, head):
-            entry = entry_of(transaction.about(key))
-            if entry is not None and canonical(entry.question) != described:
-                raise UsageError(f"the key {key!r} belongs to another question: use another key")
-            if entry is not None:
-                self._refuse_dearer(entry, cost)
-                return entry
-            return self.chain.spend(transaction, head, key, cost, question, self.payer)
+        (made,) = self.charge_each([Payment(self.payer, key, cost, question)])
+        if isinstance(made, TacitError):
+            raise made
+        return made
+
+    def charge_each(self, payments: Sequence[Payment]) -> list[Entry | TacitError]:
+        """Do what :meth:`charge` does for several payers and questions, in one transaction.
+
+        Args:
+            payments: the charges, in the order in which they are decided.
+
+        Returns:
+            of each its entry, or why it is refused: nothing was spent on it then.
+
+        Raises:
+            LedgerError: the ledger cannot be written; nothing was spent on any of them.
+        """
+        described = list(map(_described, payments))
+        keys = [
+            one.payer.key(one.key) if isinstance(text, str) else ""
+            for one, text in zip(payments, described, strict=True)
+        ]
+        each = list(zip(keys, described, payments, strict=True))
+        named = any(one.payer.accounts for one in payments)
+        with self.chain.write(self.chain.wanted(*keys, accounts=named)) as (transaction, head):
+            entries = {key: entry_of(transaction.about(key)) for key in dict.fromkeys(keys)}
+            new: dict[str, Payment] = {}
+            for key, text, payment in each:
+                if isinstance(text, str) and entries[key] is None:
+                    new.setdefault(key, payment)
+            made = dict(zip(new, self.chain.spend(transaction, head, [*new.values()]), strict=True))
+        return [
+            text
+            if isinstance(text, TacitError)
+            else _same(entries[key] or made[key], text, payment)
+            for key, text, payment in each
+        ]
 
     def record(self, entry: Entry, answer: Mapping[str, Json]) -> Entry:
         """Store the released answer of a charge, and return the entry as it is recorded.
@@ -374,7 +418,7 @@ class Ledger(Shown):
         return recorded
 
     def _record(self, entry: Entry, answer: Mapping[str, Json]) -> Entry | None:
-        with self.chain.write() as (transaction, head):
+        with self.chain.write(Wanted([entry.key])) as (transaction, head):
             events = transaction.about(entry.key)
             charge = next((e for e in events if e.sequence == entry.sequence), None)
             if charge is None or charge.event != "charge" or charge.hash != entry.hash:
@@ -392,6 +436,8 @@ class Ledger(Shown):
         cost: Budget,
         question: Mapping[str, Json],
         answer: Callable[[], Mapping[str, Json]],
+        *,
+        entry: Entry | None = None,
     ) -> Entry:
         """Charge, compute the answer, record it; or replay, without calling ``answer``.
 
@@ -399,11 +445,21 @@ class Ledger(Shown):
         ``answer`` raises, the release stays open, and the error says so: in its message where it
         is one of :mod:`tacit.errors`, else in a note.
 
+        Args:
+            key: as :meth:`charge`.
+            cost: as :meth:`charge`.
+            question: as :meth:`charge`.
+            answer: computes the answer, with its noise; called after the charge.
+            entry: the charge, where the caller has just found it open.
+
         Raises:
             BudgetError, UsageError, LedgerError: as :meth:`charge` and :meth:`record`.
         """
-        with turn(self._id, self.payer.key(key)):
-            entry = self.charge(key, cost, question)
+        with turn(self._id, self.payer.key(key)) as waited:
+            if entry is None or waited:  # another thread may have answered it meanwhile
+                entry = self.charge(key, cost, question)
+            else:
+                _refuse_dearer(entry, cost)
             if entry.state == "answered":
                 return entry
             return self.record(entry, staying_open(entry.cost, answer))
@@ -486,17 +542,40 @@ class Ledger(Shown):
     def __repr__(self) -> str:
         return f"<Ledger of {self.dataset!r}: {self._store.name}>"
 
-    # --- how ---------------------------------------------------------------------------------
 
-    def _refuse_dearer(self, entry: Entry, cost: Budget) -> None:
-        """Raise if the price exceeds the charge of an open release; the key contains the price."""
-        # Less may come of a finer plan of a later version, and was paid in full.
-        if entry.answer is None and not entry.cost.covers(cost.cost_in(entry.cost.kind)):
-            raise UsageError(
-                f"this release was charged {entry.cost} and is not answered yet, and it costs "
-                f"{cost} now; nothing more was spent. Ask it with another tag, or at another "
-                "price"
-            )
+def _refuse_dearer(entry: Entry, cost: Budget) -> None:
+    """Raise if the price exceeds the charge of an open release; the key contains the price."""
+    # Less may come of a finer plan of a later version, and was paid in full.
+    if entry.answer is None and not entry.cost.covers(cost.cost_in(entry.cost.kind)):
+        raise UsageError(
+            f"this release was charged {entry.cost} and is not answered yet, and it costs "
+            f"{cost} now; nothing more was spent. Ask it with another tag, or at another "
+            "price"
+        )
+
+
+def _same(entry: Entry | TacitError, described: str, payment: Payment) -> Entry | TacitError:
+    """Return a charge, or why it is not that of a question at its price."""
+    if isinstance(entry, TacitError):
+        return entry
+    if canonical(entry.question) != described:
+        return UsageError(f"the key {entry.key!r} belongs to another question: use another key")
+    try:
+        _refuse_dearer(entry, payment.cost)
+    except UsageError as error:
+        return error
+    return entry
+
+
+def _described(payment: Payment) -> str | UsageError:
+    """Return the question of a charge as it is compared, or why it cannot be charged."""
+    key = payment.key
+    if not (isinstance(key, str) and key and key.isprintable()):
+        return UsageError("a key is printable text, such as key_of(question)")
+    try:
+        return canonical(payment.question, "question")
+    except UsageError as error:
+        return error
 
 
 # A release that comes in parts: charged once, then answered piece by piece.
@@ -537,7 +616,10 @@ def charge_once(ledger: Ledger, key: str, cost: Budget, question: Mapping[str, A
         existing = entry_of(transaction.about(payer.key(key)))
         if existing is not None:
             return existing
-        return ledger.chain.spend(transaction, head, payer.key(key), cost, question, payer)
+        (made,) = ledger.chain.spend(transaction, head, [Payment(payer, key, cost, question)])
+        if isinstance(made, TacitError):
+            raise made
+        return made
 
 
 def record_part(ledger: Ledger, entry: Entry, index: int, part: Mapping[str, Any]) -> bool:
@@ -723,7 +805,7 @@ def accounts_of(ledger: Ledger) -> list[Account]:
 
 def named_accounts(ledger: Ledger, names: Sequence[str]) -> tuple[Head, list[Account]]:
     """Return the totals of a ledger and some of its accounts, of one state of it."""
-    with ledger.chain.read() as (transaction, head):
+    with ledger.chain.read(ledger.chain.wanted(accounts=True)) as (transaction, head):
         accounts = ledger.chain.accounts(transaction)
         return head, [accounts.of(account_name(name)) for name in names]
 

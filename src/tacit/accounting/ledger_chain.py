@@ -13,12 +13,18 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from tacit.accounting.budget import Budget, Kind
 from tacit.accounting.odometer import Spending
 from tacit.calls import public
-from tacit.errors import BudgetError, LedgerError, UsageError, VerificationError
+from tacit.errors import (
+    BudgetError,
+    LedgerError,
+    TacitError,
+    UsageError,
+    VerificationError,
+)
 from tacit.outside import Json, read_json, read_own
 
 # Accounts: how the one budget of a ledger is shared out, by caps that no race passes.
@@ -533,8 +539,8 @@ class Transaction(Protocol):
     def head(self) -> Head | None:
         """Return the head, or None while nothing is stored."""
 
-    def append(self, event: Event, head: Head) -> None:
-        """Add one event and the head that it leads to; at most once a transaction."""
+    def append(self, *events: Event, head: Head) -> None:
+        """Add events and the head that they lead to."""
 
     def about(self, key: str | None) -> list[Event]:
         """Return the events of a key, or with None those about the ledger itself, in order."""
@@ -544,6 +550,14 @@ class Transaction(Protocol):
 
     def events(self, after: int = 0) -> Iterator[Event]:
         """Go through all events in order, or through those after a sequence number."""
+
+
+class Wanted(NamedTuple):
+    """What a transaction is going to read: a store may fetch it with the head."""
+
+    keys: Sequence[str] = ()  # the events of these keys
+    after: int | None = None  # the events after this one
+    at: int | None = None  # this event, unless it is the last one
 
 
 class Store(Protocol):
@@ -557,7 +571,7 @@ class Store(Protocol):
         """Return what distinguishes this place from a copy of it, or None where nothing does."""
         # It is the same for everyone who may open the place, and from one opening to the next.
 
-    def write(self) -> AbstractContextManager[Transaction]:
+    def write(self, wanted: Wanted | None = None) -> AbstractContextManager[Transaction]:
         """Begin a transaction that no other writer runs beside, and commit it at the end."""
         # The exclusive lock is taken *before* anything is read, so that what is read stays true
         # until the commit.  An exception inside undoes everything.
@@ -565,8 +579,9 @@ class Store(Protocol):
         # LostError: the place went away.  It says whether anything was stored, or that this is not
         # known; what may have been stored is never taken for not stored.
 
-    def read(self) -> AbstractContextManager[Transaction]:
+    def read(self, wanted: Wanted | None = None) -> AbstractContextManager[Transaction]:
         """Begin a transaction that sees one state and changes nothing."""
+        # wanted: all that is read of it, as a rule.
 
     def close(self) -> None:
         """Close the place; what is stored remains."""
@@ -604,7 +619,7 @@ class MemoryStore:
         """Return None: memory cannot be copied to another place and opened there."""
 
     @contextmanager
-    def write(self) -> Iterator[Transaction]:
+    def write(self, wanted: Wanted | None = None) -> Iterator[Transaction]:
         """Hold the lock; see :meth:`Store.write`."""
         if os.getpid() != self._process:
             raise LedgerError(
@@ -620,9 +635,9 @@ class MemoryStore:
         """See :meth:`Transaction.head`."""
         return self._links[-1][1] if self._links else None
 
-    def append(self, event: Event, head: Head) -> None:
+    def append(self, *events: Event, head: Head) -> None:
         """See :meth:`Transaction.append`."""
-        self._links.append((event, head))
+        self._links += [(event, head) for event in events]
 
     def about(self, key: str | None) -> list[Event]:
         """See :meth:`Transaction.about`."""
@@ -731,6 +746,15 @@ class Payer:
         return key if self.dataset is None else f"{self.dataset}/{key}"
 
 
+class Payment(NamedTuple):
+    """A charge that is to be made."""
+
+    payer: Payer
+    key: str  # of the question, as the payer has it
+    cost: Budget
+    question: Mapping[str, Any]
+
+
 class CheckedChain:
     """The transactions of one ledger."""
 
@@ -743,24 +767,32 @@ class CheckedChain:
         )  # the last event that was counted, and what it led to
 
     @contextmanager
-    def write(self) -> Iterator[tuple[Transaction, Head]]:
+    def write(self, wanted: Wanted | None = None) -> Iterator[tuple[Transaction, Head]]:
         """Open an exclusive transaction, with the head of the chain."""
         seen = _seen.get(self.id)
-        with self.store.write() as transaction:
+        with self.store.write(self._and_seen(wanted, seen)) as transaction:
             yield transaction, self._checked_head(transaction, seen)
             head = transaction.head()
         self._remember(head)
 
     @contextmanager
-    def read(self) -> Iterator[tuple[Transaction, Head]]:
+    def read(self, wanted: Wanted | None = None) -> Iterator[tuple[Transaction, Head]]:
         """Open a transaction that reads one state, with the head of the chain."""
         seen = _seen.get(self.id)  # before the transaction starts: others may go on meanwhile
-        with self.store.read() as transaction:
+        with self.store.read(self._and_seen(wanted, seen)) as transaction:
             yield transaction, self._checked_head(transaction, seen)
+
+    def wanted(self, *keys: str, accounts: bool = False) -> Wanted:
+        """Return that some keys are going to be read, and perhaps what counts the accounts."""
+        return Wanted(keys, self._counted[0] if accounts else None)
+
+    @staticmethod
+    def _and_seen(wanted: Wanted | None, seen: tuple[int, str] | None) -> Wanted | None:
+        return None if wanted is None else wanted._replace(at=seen and seen[0])
 
     def head(self) -> Head:
         """Return the end of the chain, with the totals up to it."""
-        with self.read() as (_, head):
+        with self.read(Wanted()) as (_, head):
             return head
 
     def affords(self, *costs: Budget) -> bool:
@@ -785,27 +817,28 @@ class CheckedChain:
         return accounts
 
     def spend(
-        self,
-        transaction: Transaction,
-        head: Head,
-        key: str,
-        cost: Budget,
-        question: Mapping[str, Any],
-        payer: Payer,
-    ) -> Entry:
-        """Append a charge for the payer."""
-        paid = affordable(cost, head)
-        body: dict[str, Any] = {"question": dict(question), "cost": paid.charged_json()}
-        body["format"] = FORMAT
-        if payer.accounts:
-            self.accounts(transaction).require(payer.accounts, paid)
-            body["accounts"] = list(payer.accounts)
-        if payer.dataset is not None:
-            body["dataset"] = payer.dataset
-        if payer != Payer():
-            # Of the moment of the charge: that of the answer would tell how long an engine worked.
-            body["balance"] = replace(head, spending=head.spending.charged(paid)).balance()
-        return entry_from(appended(transaction, head, "charge", key, body))
+        self, transaction: Transaction, head: Head, payments: Sequence[Payment]
+    ) -> list[Entry | TacitError]:
+        """Append charges; return of each its entry, or why it is refused."""
+        # Each is decided after those before it, as if they were made one after another.
+        named = any(one.payer.accounts for one in payments)
+        accounts = self.accounts(transaction).copy() if named else Accounts()
+        results: list[Entry | TacitError] = []
+        events: list[Event] = []
+        for one in payments:
+            try:
+                event = _charge(head, accounts, one)
+            except TacitError as error:
+                results.append(error)
+                continue
+            head = Head.following(head, event)
+            if named:
+                count(accounts, event)
+            events.append(event)
+            results.append(entry_from(event))
+        if events:
+            transaction.append(*events, head=head)
+        return results
 
     def forget(self) -> None:
         """Forget how far this process saw the chain."""
@@ -825,6 +858,22 @@ class CheckedChain:
             _seen[self.id] = head.sequence, head.hash
 
 
+def _charge(head: Head, accounts: Accounts, payment: Payment) -> Event:
+    """Return the event of a charge, or raise if it is not covered."""
+    payer, paid = payment.payer, affordable(payment.cost, head)
+    body: dict[str, Any] = {"question": dict(payment.question), "cost": paid.charged_json()}
+    body["format"] = FORMAT
+    if payer.accounts:
+        accounts.require(payer.accounts, paid)
+        body["accounts"] = list(payer.accounts)
+    if payer.dataset is not None:
+        body["dataset"] = payer.dataset
+    if payer != Payer():
+        # Of the moment of the charge: that of the answer would tell how long an engine worked.
+        body["balance"] = replace(head, spending=head.spending.charged(paid)).balance()
+    return Event.after(head, "charge", payer.key(payment.key), body)
+
+
 def affordable(cost: Budget, head: Head) -> Budget:
     """Return a cost in the kind of the ledger's budget."""
     paid = cost.cost_in(head.total.kind)
@@ -839,7 +888,7 @@ def appended(
 ) -> Event:
     """Append an event after the head, and return it."""
     event = Event.after(head, name, key, body)
-    transaction.append(event, Head.following(head, event))
+    transaction.append(event, head=Head.following(head, event))
     return event
 
 

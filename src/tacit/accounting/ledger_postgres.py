@@ -8,10 +8,10 @@ import secrets
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from tacit import postgres
@@ -20,6 +20,7 @@ from tacit.accounting.ledger_chain import (
     Event,
     Head,
     LostError,
+    Wanted,
     read_event,
     read_head,
     same_home,
@@ -200,6 +201,18 @@ def run(connection: Connection, statements: str) -> Any:
     return cursor
 
 
+def rows_of(connection: Connection, statements: str) -> list[list[Any]]:
+    """Run several statements in one message; return the rows of each that has some."""
+    cursor = connection.execute(statements)
+    results: list[list[Any]] = []
+    more: bool | None = True
+    while more:
+        if cursor.description is not None:
+            results.append(cursor.fetchall())
+        more = cursor.nextset()
+    return results
+
+
 _CAUSES = {
     "42P01": "was removed while in use; nothing more was spent. Put it back, or open another one",
     "55P03": f"was held by another writer for {BUSY_TIMEOUT:.0f} s; nothing more was spent",
@@ -332,6 +345,20 @@ class LedgerTables:
         connection.execute("ROLLBACK")
         return Facts(system[0] if system else None, *row)
 
+    def selects(self, connection: Connection, wanted: Wanted) -> dict[str, str]:
+        """Return the statements that fetch what is wanted, by its fields."""
+        literal = need("psycopg.sql", "postgres").Literal
+        event = _EVENTS.format(event=self.event)
+        statements = {}
+        if wanted.keys:
+            keys = ", ".join(literal(key).as_string(connection) for key in wanted.keys)
+            statements["keys"] = f"{event} about IN ({keys}){_ORDERED}"
+        if wanted.after is not None:
+            statements["after"] = f"{event} sequence > {wanted.after:d}{_ORDERED}"
+        if wanted.at is not None:
+            statements["at"] = _OTHER.format(event=self.event, head=self.head) % wanted.at
+        return statements
+
     def begun(self, connection: Connection) -> bool:
         """Return whether there are tables with an event, or some that this role may not read."""
         # A process that was killed while it began a ledger leaves tables without an event: nothing
@@ -454,20 +481,28 @@ LOCK TABLE {{head}} IN EXCLUSIVE MODE;
 {_HEAD}
 """
 _READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {SETTINGS} {_HEAD}"
+# What a transaction is going to read comes with the totals; one that only reads is over with them.
+_EVENTS = "SELECT sequence, about, body, hash FROM {event} WHERE "
+_ORDERED = " ORDER BY sequence;"
+_OTHER = (
+    "SELECT e.sequence, e.about, e.body, e.hash FROM {event} e, {head} h"
+    " WHERE e.sequence = %d AND h.sequence <> e.sequence;"
+)
 # A commit may wait for a standby, and must not be given up when it has already happened here.
 _COMMIT = "SET LOCAL statement_timeout = 0; COMMIT"
 
 _LINK = """
 WITH linked AS (INSERT INTO {event} (sequence, about, body, hash, token)
-    VALUES (%s, %s, %s, %s, %s) RETURNING sequence)
+    VALUES {rows} RETURNING sequence)
 """
 _FIRST = (
     "INSERT INTO {head} (one, sequence, hash, total, spent)"
     " SELECT 1, linked.sequence, %s, %s, %s FROM linked"
 )
 _NEXT = (
-    "UPDATE {head} h SET sequence = linked.sequence, hash = %s, total = %s, spent = %s"
-    " FROM linked WHERE h.sequence = linked.sequence - 1"
+    "UPDATE {head} h SET sequence = many.latest, hash = %s, total = %s, spent = %s"
+    " FROM (SELECT min(sequence) AS earliest, max(sequence) AS latest FROM linked) many"
+    " WHERE h.sequence = many.earliest - 1"
 )
 
 _CLOSED = "is closed to this role: look at its rights in the database"
@@ -511,12 +546,12 @@ class PostgresStore:
         return f"<PostgresStore of {self.name}>"
 
     @contextmanager
-    def write(self) -> Iterator[_PostgresTransaction]:
+    def write(self, wanted: Wanted | None = None) -> Iterator[_PostgresTransaction]:
         """Hold the lock of the ledger; see :meth:`Store.write`."""
         with self._turn():
             self._tables.refuse_server(self._found, writes=True)
-            table, *row = self._begin(_WRITE)
-            transaction = _PostgresTransaction(self._connection, self._tables, row)
+            table, *row, fetched = self._begin(_WRITE, wanted)
+            transaction = _PostgresTransaction(self._connection, self._tables, row, fetched)
             try:
                 if table != self.home()["table"]:
                     raise LedgerError(
@@ -531,13 +566,15 @@ class PostgresStore:
             self._commit(transaction)
 
     @contextmanager
-    def read(self) -> Iterator[_PostgresTransaction]:
+    def read(self, wanted: Wanted | None = None) -> Iterator[_PostgresTransaction]:
         """See one state of the ledger; see :meth:`Store.read`."""
+        over = wanted is not None
         with self._turn():
-            _, *row = self._begin(_READ)
+            _, *row, fetched = self._begin(_READ, wanted, " ROLLBACK" if over else "")
+            kind = _PostgresLook if over else _PostgresTransaction
             try:
                 with self._explained():
-                    yield _PostgresTransaction(self._connection, self._tables, row)
+                    yield kind(self._connection, self._tables, row, fetched)
             finally:
                 self._undo()  # there is nothing to keep
 
@@ -590,28 +627,32 @@ class PostgresStore:
 
     # --- a transaction -------------------------------------------------------------------------
 
-    def _begin(self, statements: str) -> Any:
+    def _begin(self, statements: str, wanted: Wanted | None = None, end: str = "") -> list[Any]:
         """Begin a transaction, on a new connection where the old one was cut in the meantime."""
+        # Returns: the number of the table, the totals, and what was fetched with them.
         if self._closed:
             raise LedgerError(f"{self.name} is closed: open it again")
         if os.getpid() != self._process:
             _inherited.append(self._connection)
             self._open()
-        statements = statements.format(event=self._tables.event, head=self._tables.head)
         try:
-            return self._run(statements)
+            return self._run(statements, wanted, end)
         except LostError:
             self._finalizer()
         self._open()
-        return self._run(statements)
+        return self._run(statements, wanted, end)
 
-    def _run(self, statements: str) -> Any:
+    def _run(self, statements: str, wanted: Wanted | None, end: str) -> list[Any]:
+        text = statements.format(event=self._tables.event, head=self._tables.head)
         try:
             with self._explained():
-                return run(self._connection, statements).fetchone()
+                more = self._tables.selects(self._connection, wanted or Wanted())
+                results = rows_of(self._connection, text + "".join(more.values()) + end)
         except BaseException:
             self._undo()
             raise
+        (totals,), *fetched = results[-1 - len(more) :]
+        return [*totals, _Fetched(wanted or Wanted(), dict(zip(more, fetched, strict=True)))]
 
     def _undo(self) -> None:
         """End a transaction without keeping anything; close a connection that cannot do so."""
@@ -648,8 +689,8 @@ class PostgresStore:
         while True:
             try:
                 # With the lock, which the interrupted transaction may still hold.
-                _, *row = self._begin(_WRITE)
-                transaction = _PostgresTransaction(self._connection, self._tables, row)
+                _, *row, fetched = self._begin(_WRITE)
+                transaction = _PostgresTransaction(self._connection, self._tables, row, fetched)
                 with self._explained():
                     happened = transaction.wrote(sequence, token)
                 break
@@ -671,43 +712,79 @@ class PostgresStore:
             )
 
 
+class _Fetched(NamedTuple):
+    """Events that came with the totals."""
+
+    wanted: Wanted
+    rows: Mapping[str, list[Any]]  # by the fields of what was wanted
+
+    def about(self, key: str | None) -> list[Event] | None:
+        """Return the events of a key; None where they were not fetched."""
+        if key is None or key not in self.wanted.keys:
+            return None
+        return [read_event(row) for row in self.rows["keys"] if row[1] == key]
+
+    def after(self, sequence: int) -> list[Event] | None:
+        if self.wanted.after is None or sequence < self.wanted.after:
+            return None
+        return [read_event(row) for row in self.rows["after"] if row[0] > sequence]
+
+    def at(self, sequence: int) -> Event | None:
+        return next(
+            (read_event(row) for row in self.rows.get("at", ()) if row[0] == sequence), None
+        )
+
+
 class _PostgresTransaction:
     """The queries, inside one transaction of a connection; see :class:`Transaction`."""
 
-    def __init__(self, connection: Connection, tables: LedgerTables, row: list[Any]) -> None:
+    def __init__(
+        self, connection: Connection, tables: LedgerTables, row: list[Any], fetched: _Fetched
+    ) -> None:
         self._connection = connection
         self._tables = tables
         self._row = row  # the totals, as they are read when the transaction starts
+        self._fetched = fetched
         self.token = secrets.token_hex(16)
         self.sequence: int | None = None
 
     def head(self) -> Head | None:
         return None if self._row[0] is None else read_head(self._row)
 
-    def append(self, event: Event, head: Head) -> None:
-        self.sequence = event.sequence
-        statement = _LINK + (_FIRST if event.sequence == 1 else _NEXT)
-        row = (event.sequence, event.key, event.text, event.hash, self.token)
+    def append(self, *events: Event, head: Head) -> None:
+        self.sequence = head.sequence
+        statement = _LINK + (_FIRST if head.sequence == 1 else _NEXT)
+        values: list[Any] = []
+        for event in events:
+            values += [event.sequence, event.key, event.text, event.hash, self.token]
         _, digest, *budgets = stored_head(head)
-        statement = statement.format(event=self._tables.event, head=self._tables.head)
-        done = self._connection.execute(statement, (*row, digest, *budgets))
+        rows = ", ".join(["(%s, %s, %s, %s, %s)"] * len(events))
+        statement = statement.format(event=self._tables.event, head=self._tables.head, rows=rows)
+        done = self._connection.execute(statement, (*values, digest, *budgets))
         if done.rowcount != 1:
             raise LedgerError(
                 "the totals of the ledger do not match its chain of events: it was changed. "
                 "Nothing more was spent"
             )
         self._row = [head.sequence, digest, *budgets]
+        self._fetched = _Fetched(Wanted(), {})  # there is one more now
 
     def about(self, key: str | None) -> list[Event]:
         if key is None:
             return list(self._select("WHERE about IS NULL"))
-        return list(self._select("WHERE about = %s", key))
+        fetched = self._fetched.about(key)
+        return list(self._select("WHERE about = %s", key)) if fetched is None else fetched
 
     def at(self, sequence: int) -> Event | None:
-        return next(self._select("WHERE sequence = %s", sequence), None)
+        fetched = self._fetched.at(sequence)
+        return fetched or next(self._select("WHERE sequence = %s", sequence), None)
 
     def events(self, after: int = 0) -> Iterator[Event]:
         """Go through all events in order, a thousand at a time."""
+        fetched = self._fetched.after(after)
+        if fetched is not None:
+            yield from fetched
+            return
         last = after
         while True:
             rows = list(self._select("WHERE sequence > %s", last, limit=" LIMIT 1000"))
@@ -725,6 +802,25 @@ class _PostgresTransaction:
         ask = f"SELECT sequence, about, body, hash FROM {self._tables.event} {where}"
         rows = self._connection.execute(f"{ask} ORDER BY sequence{limit}", values)
         return map(read_event, rows)
+
+
+class _PostgresLook(_PostgresTransaction):
+    """The queries after a transaction that is over: of the state that it saw."""
+
+    # An event is never changed, so that state is all events up to the last one of it.
+
+    def _select(self, where: str, *values: object, limit: str = "") -> Iterator[Event]:
+        rows = self._later(where, values, limit)
+        return map(read_event, rows)
+
+    def _later(self, where: str, values: Sequence[object], limit: str) -> list[Any]:
+        ask = f"SELECT sequence, about, body, hash FROM {self._tables.event} {where}"
+        run(self._connection, f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {SETTINGS}")
+        rows = self._connection.execute(
+            f"{ask} AND sequence <= %s ORDER BY sequence{limit}", (*values, self._row[0] or 0)
+        ).fetchall()
+        run(self._connection, "ROLLBACK")
+        return rows
 
 
 def _close(connection: Connection, process: int) -> None:

@@ -19,6 +19,7 @@ from tacit.accounting.ledger_chain import (
     FORMAT,
     Event,
     Head,
+    Wanted,
     read_event,
     read_head,
     stale_ledger_error,
@@ -186,14 +187,14 @@ class SqliteStore:
         return {"path": str(self._path), "inode": str(self._inode)}
 
     @contextmanager
-    def write(self) -> Iterator[_SqliteTransaction]:
+    def write(self, wanted: Wanted | None = None) -> Iterator[_SqliteTransaction]:
         """Hold the write lock of the file; see :meth:`Store.write`."""
         with self._transaction("BEGIN IMMEDIATE") as transaction:
             self._refuse_if_replaced()
             yield transaction
 
     @contextmanager
-    def read(self) -> Iterator[_SqliteTransaction]:
+    def read(self, wanted: Wanted | None = None) -> Iterator[_SqliteTransaction]:
         """See one state of the file; see :meth:`Store.read`."""
         with self._transaction("BEGIN") as transaction:
             yield transaction
@@ -419,15 +420,16 @@ class _SqliteTransaction:
     def head(self) -> Head | None:
         return read_head(self._run("SELECT sequence, hash, total, spent FROM head").fetchone())
 
-    def append(self, event: Event, head: Head) -> None:
+    def append(self, *events: Event, head: Head) -> None:
         if self._run("PRAGMA user_version").fetchone()[0] != FORMAT:
             self._run(f"PRAGMA user_version = {FORMAT}")
-        self._run(
-            "INSERT INTO event (sequence, about, body, hash) VALUES (?, ?, ?, ?)",
-            (event.sequence, event.key, event.text, event.hash),
-        )
+        for event in events:
+            self._run(
+                "INSERT INTO event (sequence, about, body, hash) VALUES (?, ?, ?, ?)",
+                (event.sequence, event.key, event.text, event.hash),
+            )
         row = stored_head(head)
-        if event.sequence == 1:
+        if head.sequence == 1:
             self._run(
                 "INSERT INTO head (one, sequence, hash, total, spent) VALUES (1, ?, ?, ?, ?)", row
             )

@@ -189,7 +189,7 @@ def _begin(store: Store, dataset: str, budget: Budget, terms: Mapping[str, Any] 
     with store.write() as transaction:
         if transaction.head() is not None:
             return False
-        transaction.append(event, Head.following(None, event))
+        transaction.append(event, head=Head.following(None, event))
     return True
 
 

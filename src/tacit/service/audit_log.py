@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from tacit.errors import UsageError, VerificationError, did_you_mean
 from tacit.outside import read_json
 from tacit.service.access import Caller
-from tacit.service.database import Database, GroupCommit, Prepared, in_part, metadata
+from tacit.service.database import Database, GroupCommit, Pending, Prepared, metadata
 from tacit.service.telemetry import log
 from tacit.service.tokens import Note
 
@@ -184,13 +184,12 @@ class AuditLog:
     ) -> list[AuditEvent]:
         with self._transaction(connection) as run:
             events = _appended(run, bodies)
-            nested = in_part(run)
         for event in events:
             # What is noted is there for certain: the event before each where their transaction is
-            # over, else that before it; none where others of it may have come before.
+            # over, else that before it.
             first = event if connection is None else events[0]
             before: dict[str, Any] = {"after": first.sequence - 1, "hash": first.previous}
-            log("audit", action=event.action, outcome=event.outcome, **({} if nested else before))
+            log("audit", action=event.action, outcome=event.outcome, **before)
         return events
 
     @contextmanager
@@ -249,16 +248,18 @@ def _appended(run: sa.Connection, bodies: Iterable[dict[str, Any]]) -> list[Audi
     """Append events, in a transaction that excludes other writers."""
     last = _LAST.rows(run)
     sequence, previous = last[0] if last else (0, _GENESIS)
-    events = []
+    events: list[AuditEvent] = []
+    rows = []
     for body in bodies:
         sequence += 1
         body |= {"format": _FORMAT, "sequence": sequence, "previous": previous}
         body["when"] = datetime.now(UTC).isoformat(timespec="milliseconds")
         stored = json.dumps(body, sort_keys=True, separators=(",", ":"))
         previous = _digest(stored)
-        _ADD.change(run, sequence=sequence, hash=previous, event=stored)
+        rows.append({"sequence": sequence, "hash": previous, "event": stored})
         del body["format"]
         events.append(AuditEvent(**body, hash=previous))
+    _ADD.change_each(run, rows)
     return events
 
 
@@ -332,7 +333,13 @@ class BatchWriter:
 
     def acted(self, action: str, caller: Caller, **about: Unpack[About]) -> None:
         """Append an act of a caller; return once it is in the log."""
-        self._write((action, caller.name, _by(caller, about)))
+        self.begin(action, caller, **about).wait()
+
+    def begin(
+        self, action: str, caller: Caller, **about: Unpack[About]
+    ) -> Pending[tuple[str, str, About], AuditEvent]:
+        """Append an act of a caller; who answers for it waits until it is in the log."""
+        return self._write.add((action, caller.name, _by(caller, about)))
 
 
 # Changes of tokens in the audit log: made, narrowed, revoked, signed in and out.

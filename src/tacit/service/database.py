@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import secrets
+import selectors
 import sqlite3
 import threading
 import time
 import unicodedata
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Self, TypeVar, cast
 
@@ -20,7 +22,7 @@ import sqlalchemy as sa
 from sqlalchemy import event, exc
 
 from tacit.accounting.ledger_postgres import Address, is_address
-from tacit.errors import UsageError
+from tacit.errors import UsageError, need
 from tacit.postgres import Refused, connect, read_options, with_defaults
 from tacit.service.problem import Problem
 from tacit.service.settings import FILE, Settings
@@ -57,7 +59,10 @@ _versions = sa.Table(
 _TIMEOUT = 30.0  # seconds to wait for another writer
 _POOL = 8  # connections that a process keeps open
 _OVERFLOW = 24
-_PART = "tacit_part"  # of a connection: whether a part of a transaction is open
+_NOT_DURABLE = "SET LOCAL synchronous_commit = off"
+_USED = "tacit_used"  # of a pooled connection: when it was used last
+_FRESH = 5.0  # seconds for which a connection that says nothing is taken for open
+_OFTEN = 3  # times that a statement is run on a connection before the server prepares it
 _LEVEL = "tacit_synchronous"  # of a connection: whether the next transaction waits for the disk
 
 # Prepared statements: those of every request and every job.
@@ -76,6 +81,13 @@ class _Text(NamedTuple):
     binds: dict[str, Callable[[Any], Any]]  # conversions of parameters
     columns: tuple[str, ...]
     results: dict[int, Callable[[Any], Any]]  # conversions of columns
+
+    def values(self, given: dict[str, Any]) -> dict[str, Any] | list[Any]:
+        """Return the parameters as the driver takes them."""
+        values = {**self.given, **given} if self.given else given
+        if self.binds:
+            values = {**values, **{n: convert(values[n]) for n, convert in self.binds.items()}}
+        return values if self.order is None else [values[name] for name in self.order]
 
 
 class Prepared:
@@ -115,14 +127,31 @@ class Prepared:
         cursor.close()
         return changed
 
-    def execute(self, cursor: Any, dialect: sa.Dialect, values: dict[str, Any]) -> None:
-        """Run the statement by a cursor of the driver."""
+    def change_each(self, run: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
+        """Run the statement in a transaction for each of some rows, in their order."""
+        if len(rows) == 1:
+            self.change(run, **rows[0])
+            return
+        made = self.text(run.dialect)
+        cursor = run.connection.cursor()
+        try:
+            cursor.executemany(made.text, [made.values(row) for row in rows])
+        except BaseException as error:
+            raise _as_sqlalchemy(error, run.dialect) from None
+        finally:
+            cursor.close()
+
+    def execute(
+        self,
+        cursor: Any,
+        dialect: sa.Dialect,
+        values: dict[str, Any],
+        begin: str = "",
+        end: str = "",
+    ) -> None:
+        """Run the statement by a cursor of the driver, between others in the same message."""
         made = self.text(dialect)
-        values = {**made.given, **values}
-        for name, convert in made.binds.items():
-            values[name] = convert(values[name])
-        order = made.order
-        cursor.execute(made.text, values if order is None else [values[name] for name in order])
+        cursor.execute(f"{begin}{made.text}{end}", made.values(values))
 
     def fetched(self, cursor: Any, dialect: sa.Dialect) -> list[tuple[Any, ...]]:
         rows: list[tuple[Any, ...]] = cursor.fetchall()
@@ -185,26 +214,6 @@ def _as_sqlalchemy(error: BaseException, dialect: sa.Dialect) -> BaseException:
     return kind(None, None, error, hide_parameters=True)
 
 
-@contextmanager
-def part_of(run: sa.Connection) -> Iterator[None]:
-    """Run a part of a transaction, which is undone alone where it raises."""
-    _said(run, "SAVEPOINT part")
-    run.info[_PART] = True
-    try:
-        yield
-    except BaseException:
-        _said(run, "ROLLBACK TO SAVEPOINT part")
-        raise
-    finally:
-        run.info[_PART] = False
-    _said(run, "RELEASE SAVEPOINT part")
-
-
-def in_part(run: sa.Connection) -> bool:
-    """Return True inside of :func:`part_of`."""
-    return bool(run.info.get(_PART))
-
-
 def _said(run: sa.Connection, text: str) -> None:
     cursor = run.connection.cursor()
     try:
@@ -226,6 +235,7 @@ class _OpenConnections:
         self._engine, self._dialect = engine, engine.dialect
         self._process, self._idle = os.getpid(), list[Any]()
         self._writer: sa.Connection | None = None
+        self._writers: list[sa.Connection] = []  # of a server: of those that write
 
     @contextmanager
     def writer(self) -> Iterator[sa.Connection]:
@@ -239,11 +249,59 @@ class _OpenConnections:
             raise
         self._writer = connection
 
+    @contextmanager
+    def server_writer(self, begin: str) -> Iterator[sa.Connection]:
+        """Lend a connection on which some statements have begun a transaction of a server."""
+        self._refuse_inherited()
+        connection = self._begun(begin)
+        try:
+            with connection.begin():
+                yield connection
+        except BaseException:
+            connection.close()
+            raise
+        if len(self._writers) < _POOL:
+            self._writers.append(connection)
+        else:
+            connection.close()
+
+    def _begun(self, begin: str) -> sa.Connection:
+        # One message begins the transaction, and shows that the server is still there.
+        while self._writers:
+            with suppress(IndexError):
+                connection = self._writers.pop()
+                try:
+                    _said(connection, begin)
+                    return connection
+                except exc.DBAPIError:
+                    connection.invalidate()
+                    connection.close()
+        connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        try:
+            _said(connection, begin)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
     def _refuse_inherited(self) -> None:
         """Forget, in a forked process, the connections of the process that it was forked from."""
         if self._process != os.getpid():
-            self._inherited = self._idle, self._writer  # closed they would take locks with them
+            # closed they would take locks with them
+            self._inherited = self._idle, self._writer, self._writers
             self._process, self._idle, self._writer = os.getpid(), [], None
+            self._writers = []
+
+    def alone(self, statement: Prepared, values: dict[str, Any]) -> list[tuple[Any, ...]]:
+        """Run a statement of a server that writes, in a transaction of its own, in one message."""
+        # It does not wait for the disk, and is not run again where the connection was cut.
+        self._refuse_inherited()
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = self._connect()
+        begin = f"BEGIN; {_NOT_DURABLE}; "
+        return self._rows(connection, statement, values, begin, "; COMMIT")
 
     def rows(self, statement: Prepared, values: dict[str, Any]) -> list[tuple[Any, ...]]:
         self._refuse_inherited()
@@ -269,11 +327,22 @@ class _OpenConnections:
         return connection
 
     def _rows(
-        self, connection: Any, statement: Prepared, values: dict[str, Any]
+        self,
+        connection: Any,
+        statement: Prepared,
+        values: dict[str, Any],
+        begin: str = "",
+        end: str = "",
     ) -> list[tuple[Any, ...]]:
         try:
-            cursor = connection.cursor()
-            statement.execute(cursor, self._dialect, values)
+            cursor: Any
+            if begin:  # several statements in one message have their values in the text
+                cursor = need("psycopg", "postgres").ClientCursor(connection)
+            else:
+                cursor = connection.cursor()
+            statement.execute(cursor, self._dialect, values, begin, end)
+            while cursor.description is None and cursor.nextset():
+                pass
             rows = statement.fetched(cursor, self._dialect)
         except BaseException as error:
             connection.close()
@@ -291,6 +360,9 @@ class _OpenConnections:
         writer, self._writer = self._writer, None
         if writer is not None:
             writer.close()
+        while self._writers:
+            with suppress(IndexError):
+                self._writers.pop().close()
 
 
 class Database:
@@ -360,18 +432,26 @@ class Database:
     def begin(self, lock: str | None = None, *, durable: bool = True) -> Iterator[sa.Connection]:
         """Run one transaction: committed at the end, rolled back if anything is raised."""
         # durable: whether its end waits for the disk.
-        with _hidden_errors(), self._write_lock(), self._writer(durable) as connection:
-            if not durable and self.on_server:
-                connection.execute(sa.text("set local synchronous_commit = off"))
-            if lock is not None and self.on_server:
-                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_number(lock))))
+        with _hidden_errors(), self._write_lock(), self._writer(lock, durable) as connection:
             yield connection
 
+    def alone(self, statement: Prepared, **values: Any) -> list[tuple[Any, ...]]:
+        """Run a statement that writes, in a transaction that does not wait for the disk."""
+        # Returns: its rows, where it returns some.
+        if not self.on_server:
+            with self.begin(durable=False) as run:
+                return statement.rows(run, **values)
+        with _hidden_errors():
+            return self._open.alone(statement, values)
+
     @contextmanager
-    def _writer(self, durable: bool) -> Iterator[sa.Connection]:
+    def _writer(self, lock: str | None, durable: bool) -> Iterator[sa.Connection]:
         """Begin a transaction that writes."""
         if self.on_server:
-            with self._engine.begin() as connection:
+            begin = ["BEGIN", *([] if durable else [_NOT_DURABLE])]
+            if lock is not None:
+                begin.append(f"SELECT pg_advisory_xact_lock({_number(lock)})")
+            with self._open.server_writer("; ".join(begin)) as connection:
                 yield connection
             return
         with self._open.writer() as connection:
@@ -557,6 +637,7 @@ def _on_server(address: str) -> tuple[sa.Engine, str]:
         made = connect(all_options)
         if isinstance(made, Refused):
             raise Problem("unavailable", "the service's own database refuses the connection")
+        _prepare_where_direct(made)
         made.autocommit = False
         return made
 
@@ -566,31 +647,126 @@ def _on_server(address: str) -> tuple[sa.Engine, str]:
         hide_parameters=True,
         pool_size=_POOL,
         max_overflow=_OVERFLOW,
-        pool_pre_ping=True,
     )
+    event.listen(engine, "checkin", _used)
+    event.listen(engine, "checkout", _ping)
     return engine, name
+
+
+def _prepare_where_direct(connection: Any) -> None:
+    """Have the server prepare the statements that are run often, unless a pooler is in between."""
+    # A pooler in transaction mode would run a statement that another one prepared under the name.
+    # It has a number of its own for the connection, and not that of the server's process.
+    (server,) = connection.execute("select pg_backend_pid()").fetchone()
+    if server == connection.info.backend_pid:
+        connection.prepare_threshold = _OFTEN
+
+
+def _used(_connection: Any, record: Any) -> None:
+    record.info[_USED] = time.monotonic()
+
+
+def _ping(connection: Any, record: Any, _proxy: Any) -> None:
+    """Refuse a pooled connection that was cut: the pool then opens another one."""
+    # To ask the server is a way there and back.  One that was used a moment ago, and of which
+    # nothing was heard since, is open: its end would have been heard.
+    used = record.info.get(_USED)
+    if used is None or (time.monotonic() - used < _FRESH and _is_quiet(connection)):
+        return
+    try:
+        connection.execute("select 1")
+        connection.rollback()
+    except Exception:
+        raise exc.DisconnectionError from None
+
+
+def _is_quiet(connection: Any) -> bool:
+    with selectors.DefaultSelector() as found:
+        found.register(connection.fileno(), selectors.EVENT_READ)
+        return not found.select(0)
 
 
 # What threads write at once, in one transaction: one wait for the disk.
 #
-# Each caller continues when its own part is committed, and not before.  While one transaction is
-# being written, later callers wait, and the next one then writes for all of them.  So of many at
-# once each waits for two transactions at most, and not for as many as there are others.
+# The first writes what it has; what others have meanwhile is written by a thread of the group's
+# own, all of it in the next transaction.  So of many at once each waits for two transactions at
+# most, and not for as many as there are others.  Who waits continues when its own part is
+# committed, and not before.  A thread waits itself; a request can wait in its loop, and takes no
+# thread from others meanwhile.
 
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
+_Made = TypeVar("_Made")
 
 
-@dataclass(eq=False)
-class _Waiting(Generic[_Item, _Result]):
-    """An item that a thread waits for."""
+class Pending(Generic[_Item, _Result]):
+    """An item that is being written."""
 
-    item: _Item
-    turn: threading.Event = field(default_factory=threading.Event)
-    over: bool = False
-    result: _Result | None = None
-    error: BaseException | None = None
+    def __init__(self, item: _Item) -> None:
+        self.item = item
+        self._lock = threading.Lock()
+        self._over = False
+        self._turn: threading.Event | None = None
+        self._future: asyncio.Future[None] | None = None
+        self._result: _Result | BaseException | None = None
+
+    def end(self, result: _Result | BaseException) -> asyncio.Future[None] | None:
+        """Set what came of it; return the future of the loop that waits for it."""
+        with self._lock:
+            self._result, self._over = result, True
+            if self._turn is not None:
+                self._turn.set()
+            return self._future
+
+    def wait(self) -> _Result:
+        """Return its result once it is committed, or raise its error; waits in this thread."""
+        with self._lock:
+            turn = self._turn = None if self._over else self._turn or threading.Event()
+        if turn is not None:
+            turn.wait()
+        return self._outcome()
+
+    async def waited(self) -> _Result:
+        """Return its result as :meth:`wait`; waits in the loop."""
+        with self._lock:
+            if not self._over:
+                self._future = asyncio.get_running_loop().create_future()
+        if self._future is not None:
+            await self._future
+        return self._outcome()
+
+    def _outcome(self) -> _Result:
+        if isinstance(self._result, BaseException):
+            raise self._result
+        return cast("_Result", self._result)
+
+
+class Later(Generic[_Made]):
+    """What is made of the result of an item once it is committed."""
+
+    def __init__(self, pending: Pending[Any, _Result], make: Callable[[_Result], _Made]) -> None:
+        # make: is quick, since it may be called in the loop.
+        self._pending, self._make = pending, make
+
+    @staticmethod
+    def now(made: _Made) -> Later[_Made]:
+        """Return what is there already."""
+        pending: Pending[None, _Made] = Pending(None)
+        pending.end(made)
+        return Later(pending, lambda result: result)
+
+    def then(self, make: Callable[[_Made], _Result]) -> Later[_Result]:
+        """Return what is made of what is made."""
+        return Later(self._pending, lambda result: make(self._make(result)))
+
+    def wait(self) -> _Made:
+        """Wait in this thread."""
+        return self._make(self._pending.wait())
+
+    async def waited(self) -> _Made:
+        """Wait in the loop."""
+        return self._make(await self._pending.waited())
 
 
 class GroupCommit(Generic[_Item, _Result]):
@@ -607,44 +783,63 @@ class GroupCommit(Generic[_Item, _Result]):
         # size: items in one transaction at most: others of the database wait for its end.
         self._write, self._size = write, size
         self._lock = threading.Lock()
-        self._waiting: list[_Waiting[_Item, _Result]] = []
+        self._waiting: list[Pending[_Item, _Result]] = []
         self._writing = False
+        self._thread = ThreadPoolExecutor(1, "tacit writer")  # starts with its first work
 
     def __call__(self, item: _Item) -> _Result:
         """Write an item; return its result once it is committed, or raise its error."""
-        mine: _Waiting[_Item, _Result] = _Waiting(item)
+        return self.add(item).wait()
+
+    def add(self, item: _Item) -> Pending[_Item, _Result]:
+        """Write an item, or have it written with others where one is writing."""
+        mine: Pending[_Item, _Result] = Pending(item)
         with self._lock:
             self._waiting.append(mine)
             first, self._writing = not self._writing, True
-        if not first:
-            mine.turn.wait()
-        if not mine.over:
-            self._write_waiting()
-        if mine.error is not None:
-            raise mine.error
-        return mine.result  # type: ignore[return-value]
+        if first and self._write_waiting():
+            try:
+                self._thread.submit(self._write_rest)
+            except RuntimeError:  # the process ends
+                self._write_rest()
+        return mine
 
-    def _write_waiting(self) -> None:
-        """Write the waiting items, in the order in which they came."""
-        # The first of them is that of this thread.
+    def _write_rest(self) -> None:
+        while self._write_waiting():
+            pass
+
+    def _write_waiting(self) -> bool:
+        """Write the waiting items, in the order in which they came; return whether more wait."""
         with self._lock:
             batch, self._waiting = self._waiting[: self._size], self._waiting[self._size :]
+        results: Sequence[_Result | BaseException]
         try:
-            for one, result in zip(batch, self._write([one.item for one in batch]), strict=True):
-                if isinstance(result, BaseException):
-                    one.error = result
-                else:
-                    one.result = result
+            results = self._write([one.item for one in batch])
+            if len(results) != len(batch):
+                raise AssertionError("each item has a result")
         except BaseException as error:
-            for one in batch:
-                one.error = error
+            results = [error] * len(batch)
+        _wake([one.end(result) for one, result in zip(batch, results, strict=True)])
         with self._lock:
             self._writing = bool(self._waiting)
-            if self._waiting:
-                self._waiting[0].turn.set()
-        for one in batch:
-            one.over = True
-            one.turn.set()
+            return self._writing
+
+
+def _wake(futures: list[asyncio.Future[None] | None]) -> None:
+    """Wake those who wait in a loop, of each loop all at once."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
+    for future in futures:
+        if future is not None:
+            by_loop.setdefault(future.get_loop(), []).append(future)
+    for loop, its in by_loop.items():
+        with suppress(RuntimeError):  # it is closed, and no one waits
+            loop.call_soon_threadsafe(_set, its)
+
+
+def _set(futures: list[asyncio.Future[None]]) -> None:
+    for future in futures:
+        if not future.done():
+            future.set_result(None)
 
 
 # The folder of a service: the data sets that are declared in it, and the key that signs tokens.

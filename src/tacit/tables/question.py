@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, Unpac
 
 from tacit.accounting.budget import Budget
 from tacit.accounting.ledger import Ledger
-from tacit.accounting.ledger_chain import Entry
+from tacit.accounting.ledger_chain import Payer
 from tacit.arithmetic.exact import Number
 from tacit.calls import instead, listed, public
 from tacit.display.card import Card, CardTable, Shown, working
@@ -55,7 +55,13 @@ from tacit.tables.plan.query import (
 from tacit.tables.query.keys import fit_keys
 from tacit.tables.release.answer import AS_IT_IS, Answer, Arrangement
 from tacit.tables.release.opened_table import On, OpenedTable, SharedTable, join_table, settled
-from tacit.tables.release.release import Charge, QueryCharge, TableQuestion, release_answer
+from tacit.tables.release.release import (
+    Charge,
+    LedgerState,
+    QueryCharge,
+    TableQuestion,
+    release_answer,
+)
 from tacit.tables.statistics.base import Aggregate
 from tacit.tables.streaming.counter import TimeCounter
 from tacit.tables.streaming.periods import require_rows
@@ -534,14 +540,15 @@ class Question(QuestionBase, Priced):
         """
         price: Price = {"epsilon": epsilon, "delta": delta, "rho": rho, "total": total, "tag": tag}
         charge = self._priced(**price)
-        return self._released(charge, charge.entry)
+        return self._released(charge, charge.look())
 
-    def _released(self, charge: QueryCharge, entry: Entry | None) -> Answer:
-        ledger = self._ledger
+    def _released(self, charge: QueryCharge, state: LedgerState, *, look: bool = True) -> Answer:
+        # look: whether the charge is looked for again before the first row is read.
+        ledger, entry = self._ledger, state.entry
         if entry is not None and entry.answer is not None:
             return Answer.of(entry, ledger, self._arrangement, replayed=True)
         # What is charged already was tried before; what fails now leaves it open all the same.
-        plan = charge.plan(entry) if entry else _tried(self._table, charge, None)
+        plan = charge.plan(entry) if entry else _tried(self._table, charge, state)
         warn_if_weak(None if entry else requested_loss(plan), self._declared.size)
         if entry is None:
             warn_if_undeclared(plan)
@@ -551,10 +558,14 @@ class Question(QuestionBase, Priced):
             with working("reading the table and drawing noise"):
                 released = release_answer(plan, self._table.collector.collect(plan))
             declared = self._declared.about(self._query, released["keys"])
-            return {**released, "declared": declared, **ledger.balance(charge.key)}
+            # a charge on account of someone says what it left
+            balance = entry.balance if entry is not None and ledger.payer != Payer() else None
+            balance = balance or ledger.balance(charge.key)
+            return {**released, "declared": declared, **balance}
 
-        entry = ledger.release(charge.key, plan.cost, charge.public, answer)
-        return Answer.of(entry, ledger, self._arrangement)
+        known = None if look else entry
+        paid = ledger.release(charge.key, plan.cost, charge.public, answer, entry=known)
+        return Answer.of(paid, ledger, self._arrangement)
 
     def free_answer(
         self, certificates: Iterable[Certificate] = (), *, tag: str | None = None
@@ -704,18 +715,25 @@ def question_parts(question: Question) -> QuestionParts:
 # What a service does with a question apart from releasing it: functions, as no analyst needs them.
 
 
-def check_release(question: Question, charge: QueryCharge) -> None:
+def check_release(
+    question: Question, charge: QueryCharge, state: LedgerState | None = None
+) -> None:
     """Check whether a release would be refused, without reading a row or spending.
+
+    Args:
+        question: what is asked.
+        charge: its price.
+        state: what the ledger held of it a moment ago, where the caller has looked.
 
     Raises:
         BudgetError, UsageError, DataSourceError: as :meth:`Question.release`; nothing was spent.
     """
-    _tried(question._table, charge, charge.entry)
+    _tried(question._table, charge, state or charge.look())
 
 
-def release_charged(question: Question, charge: QueryCharge, entry: Entry) -> Answer:
-    """Release a question that was charged, which is ``entry``; see :meth:`Question.release`."""
-    return question._released(charge, entry)
+def release_charged(question: Question, charge: QueryCharge, state: LedgerState) -> Answer:
+    """Release a question that was charged, as ``state`` says; see :meth:`Question.release`."""
+    return question._released(charge, state, look=False)
 
 
 def recorded_answer(question: Question, charge: QueryCharge) -> Answer | None:
@@ -726,8 +744,8 @@ def recorded_answer(question: Question, charge: QueryCharge) -> Answer | None:
     return Answer.of(entry, question._ledger, question._arrangement, replayed=True)
 
 
-def _tried(table: OpenedTable, charge: QueryCharge, entry: Entry | None) -> Plan:
+def _tried(table: OpenedTable, charge: QueryCharge, state: LedgerState) -> Plan:
     """Return the plan of a charge, once it was carried out on no rows."""
-    plan = charge.plan(entry)
+    plan = charge.plan(state.entry, state.head)
     settled(lambda: table.validated.check(table.source, plan), "nothing was spent")
     return plan

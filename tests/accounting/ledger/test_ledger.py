@@ -36,8 +36,18 @@ from tacit.accounting import (
     rho,
 )
 from tacit.accounting.budget import fit
-from tacit.accounting.ledger import Ledger, on_account_of
-from tacit.accounting.ledger_chain import FORMAT, Event, Head, MemoryStore, appended, entry_from
+from tacit.accounting.ledger import Ledger, accounts_of, on_account_of, set_cap
+from tacit.accounting.ledger_chain import (
+    FORMAT,
+    Entry,
+    Event,
+    Head,
+    MemoryStore,
+    Payer,
+    Payment,
+    appended,
+    entry_from,
+)
 from tacit.errors import BudgetError, LedgerError, UsageError
 
 QUARTER = epsilon("1/4")
@@ -67,6 +77,46 @@ def test_a_charge_then_an_answer_then_a_free_replay(ledger):
     assert ledger.spent == QUARTER
     assert ledger.remaining == epsilon("3/4")
     assert ledger.verify_chain() == 3
+
+
+def test_charges_together_are_those_one_after_another(ledger):
+    set_cap(ledger, "team:a", epsilon("1/4"), "a quarter")
+    ledger.record(ledger.charge("old", epsilon("1/8"), {}), {"n": 1})
+    team, other = (on_account_of(ledger, name).payer for name in ("team:a", "team:b"))
+    before = ledger.chain.head().sequence
+    made = ledger.charge_each(
+        [
+            Payment(team, "one", epsilon("1/8"), {"count": 1}),
+            Payment(other, "one", epsilon("1/8"), {"count": 1}),  # the same release: paid once
+            Payment(other, "one", epsilon("1/8"), {"count": 2}),
+            Payment(team, "two", epsilon("1/4"), {}),  # beyond the cap, after the one before it
+            Payment(team, "old", epsilon("1/8"), {}),
+            Payment(other, "", epsilon("1/8"), {}),
+            Payment(other, "\ud800", epsilon("1/8"), {}),
+            Payment(other, "three", epsilon("1/2"), {}),
+            Payment(other, "four", epsilon("3/8"), {}),  # beyond the budget
+            Payment(team, "five", epsilon("1/8"), {}),
+        ]
+    )
+    kinds = [one.state if isinstance(one, Entry) else type(one) for one in made]
+    open_or_not = ["open", "open", UsageError, BudgetError, "answered"]
+    assert kinds == [*open_or_not, UsageError, UsageError, "open", BudgetError, "open"]
+    assert made[0] == made[1] == ledger.find("one")
+    assert made[0].accounts == ("team:a",)
+    assert [one.key for one in ledger.history()] == ["old", "one", "three", "five"]
+    assert ledger.verify_chain() == before + 3
+    assert ledger.spent == epsilon("7/8")
+    assert ledger.remaining == epsilon("1/8")
+    spent = {one.name: one.spent for one in accounts_of(ledger)}
+    assert spent == {"team:a": epsilon("1/4"), "team:b": epsilon("1/2")}
+
+
+def test_charges_that_are_all_refused_write_nothing(ledger):
+    before = ledger.chain.head()
+    made = ledger.charge_each([Payment(Payer(), key, epsilon(2), {}) for key in "ab"])
+    assert [type(one) for one in made] == [BudgetError, BudgetError]
+    assert ledger.charge_each([]) == []
+    assert ledger.chain.head() == before
 
 
 def test_the_replay_is_free_when_nothing_remains(ledger):
@@ -444,7 +494,7 @@ def test_a_ledger_that_began_without_a_filter_adds_up(tmp_path):
     body["budget"] = epsilon_delta(1, "1e-6").to_json()
     event = Event.after(None, "create", None, body)
     with store.write() as transaction:
-        transaction.append(event, Head.following(None, event))
+        transaction.append(event, head=Head.following(None, event))
     ledger = Ledger(store)
     for number in range(10):
         ledger.charge(f"k{number}", epsilon("1/10"), {"count": number})

@@ -17,6 +17,8 @@ import pytest
 from accounting.ledger.ledger_edit import edit
 from accounting.ledger_postgres.roles import COST, as_role, remedy_of
 from tacit.accounting import create_ledger, epsilon, open_ledger, restore_ledger
+from tacit.accounting.ledger import on_account_of
+from tacit.accounting.ledger_chain import Payment
 from tacit.accounting.ledger_postgres import Address, LedgerTables, is_address, shown
 from tacit.accounting.open_ledger import has_ledger
 from tacit.data import health_insurance
@@ -452,3 +454,49 @@ def test_the_page_names_what_the_code_does(named):
     tables = postgres_tables.LedgerTables("clinic", "the ledger")
     assert {tables.event, tables.head, f"PostgreSQL {postgres_tables._OLDEST}"} >= {named}
     assert named in PAGE.read_text("utf-8")
+
+
+def test_a_look_is_one_message_and_sees_one_state(clinic, monkeypatch):
+    """What is read of it later is of the same state, whatever was added meanwhile."""
+    import psycopg
+
+    key = "it's {one} %s \\ \u00e9"
+    with open_ledger(clinic, dataset="clinic") as ledger, open_ledger(clinic) as other:
+        first = ledger.charge(key, COST, {})
+        answered = on_account_of(ledger, "team:a")
+        sent, execute = [], psycopg.Connection.execute
+        monkeypatch.setattr(
+            psycopg.Connection,
+            "execute",
+            lambda self, text, *more, **how: sent.append(text) or execute(self, text, *more, **how),
+        )
+        look = answered.look(key, "other")
+        assert len(sent) == 1
+        assert look.entries == [first, None]
+        assert [one.name for one in look.accounts] == ["team:a"]
+        with ledger.chain.read(ledger.chain.wanted(key)) as (transaction, head):
+            other.charge("other", COST, {})
+            assert transaction.about("other") == []
+            assert [event.key for event in transaction.events()][-1] == key
+            assert transaction.at(head.sequence + 1) is None
+            assert transaction.at(head.sequence).key == key
+            assert transaction.head() == head
+        assert ledger.find("other") is not None
+
+
+def test_charges_together_are_three_messages(clinic, monkeypatch):
+    import psycopg
+
+    with open_ledger(clinic, dataset="clinic") as ledger:
+        ledger.charge("before", COST, {})
+        sent, execute = [], psycopg.Connection.execute
+        monkeypatch.setattr(
+            psycopg.Connection,
+            "execute",
+            lambda self, text, *more, **how: sent.append(text) or execute(self, text, *more, **how),
+        )
+        payer = on_account_of(ledger, "team:a").payer
+        made = ledger.charge_each([Payment(payer, f"k{n}", COST, {}) for n in range(5)])
+        assert len(sent) == 3
+        assert [one.sequence for one in made] == list(range(4, 9))
+        assert ledger.verify_chain() == 8

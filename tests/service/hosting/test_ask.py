@@ -175,6 +175,18 @@ def test_a_preview_knows_what_is_charged_and_what_is_answered(hosted: Hosted) ->
     assert (result["replay"], result["open"]) == (True, False)
 
 
+def test_a_preview_reads_one_state_of_the_ledger(
+    hosted: Hosted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = Ask.from_json({"sql": SQL, "epsilon": "1/3"})
+    first = preview_of(ask, hosted, ADA)
+    store, states = hosted.ledger(None).chain.store, []
+    read = store.read
+    monkeypatch.setattr(store, "read", lambda: states.append(1) or read())
+    assert preview_of(ask, hosted, ADA) == first
+    assert states == [1]
+
+
 def test_what_the_budget_does_not_cover_is_previewed_all_the_same(hosted: Hosted) -> None:
     result = preview_of(Ask.from_json({"sql": SQL, "epsilon": 2000}), hosted, ADA)
     assert result["affordable"] is False

@@ -130,13 +130,13 @@ def test_a_slow_database_moves_an_outcome_to_the_next_tick(queue: Queue, clock: 
     job = add(queue)
     claimed = queue.claim("w")
     assert claimed is not None
-    begin = queue.transaction
+    write = queue._database.alone
 
-    def slow(**how: Any) -> Any:
+    def slow(*given: Any, **values: Any) -> Any:
         clock.now = 1002.5
-        return begin(**how)
+        return write(*given, **values)
 
-    queue.transaction = slow  # type: ignore[method-assign]
+    queue._database.alone = slow  # type: ignore[method-assign]
     clock.now = 1001.0
     queue.finish(claimed, DONE)
     assert find(queue, job).shown(1003.0) == "running"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import shutil
 import subprocess
@@ -21,10 +22,11 @@ from fastapi.routing import APIRoute
 
 from support.service.client import Client, running
 from support.service.clinic import SECRET_COST, VISITS, write_clinic
-from support.service.hosting import hosted_clinic, released
+from support.service.hosting import COUNT, hosted_clinic, released
 from support.service.pages import browser
 from tacit.service.access import ACTIONS, RIGHTS
 from tacit.service.database import Database
+from tacit.service.web import routing
 from tacit.service.web import state as readiness
 from tacit.service.web.routing import Route, declared_right
 from tacit.service.web.server import ROUTERS
@@ -503,3 +505,94 @@ def test_a_request_is_in_one_thread_from_its_token_to_its_reply() -> None:
 def test_what_waits_for_the_loop_is_none_of_an_ordinary_function() -> None:
     with pytest.raises(RuntimeError, match="waits for the loop"):
         asked("/late")
+
+
+# A question to a data set is read without the framework, and what is not in order is read with it.
+
+HERE = "/v1/datasets/visits"
+GOOD: list[tuple[str, dict[str, Any]]] = [
+    (f"{HERE}/preview", {**COUNT, "rows": [10], "confidence": 0.9}),
+    (f"{HERE}/releases", COUNT),
+    (f"{HERE}/plans/preview", {"questions": [{"sql": COUNT["sql"]}], "epsilon": "1/10"}),
+]
+WRONG: list[tuple[str, Any]] = [
+    (f"{HERE}/preview", {**COUNT, "epsilom": 1}),
+    (f"{HERE}/preview", {**COUNT, "rows": ["10"]}),
+    (f"{HERE}/preview", [COUNT]),
+    (f"{HERE}/preview", {"sql": "select secret from visits", "epsilon": 1}),
+    (f"{HERE}/preview?wait=1", COUNT),
+    (f"{HERE}/releases", {**COUNT, "tag": 1}),
+    (f"/v1/datasets/{'v' * 101}/preview", COUNT),
+    ("/v1/datasets/births/preview", COUNT),
+]
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    with running(hosted_clinic(tmp_path_factory.mktemp("asked"))) as client:
+        yield client
+
+
+@pytest.fixture
+def by_the_framework(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Note of each request that the framework reads which address it has."""
+    seen: list[str] = []
+    finished = routing._finished
+
+    def noted(work: Any) -> Any:
+        if work.cr_code.co_name == "app":
+            seen.append(work.cr_frame.f_locals["request"].url.path)
+        return finished(work)
+
+    monkeypatch.setattr(routing, "_finished", noted)
+    return seen
+
+
+def both(client: Client, path: str, body: Any, token: str | None) -> list[Any]:
+    """The replies to a request, read directly where it is in order, and by the framework."""
+    kinds = ("application/json", "application/json; charset=utf-8")
+    sent = json.dumps(body)
+    return [
+        client.post(path, content=sent, headers={"Content-Type": kind}, token=token)
+        for kind in kinds
+    ]
+
+
+def shown(reply: Any) -> tuple[int, dict[str, str], Any]:
+    changing = ("id", "href", "ready_at")
+    content = {n: value for n, value in reply.json().items() if n not in changing}
+    heads = {n: v for n, v in reply.headers.items() if n not in ("x-request-id", "content-length")}
+    return reply.status_code, heads, content
+
+
+@pytest.mark.parametrize(("path", "body"), GOOD)
+def test_a_reply_is_the_same_without_the_framework(
+    clinic: Client, by_the_framework: list[str], path: str, body: Any
+) -> None:
+    token = clinic.token("analyst", name=f"for {path}")
+    assert released(clinic, token, COUNT)["state"] == "done"
+    by_the_framework.clear()
+    direct, framework = both(clinic, path, body, token)
+    assert direct.status_code < 300, direct.text
+    assert by_the_framework == [path]
+    assert list(direct.json()) == list(framework.json())
+    assert shown(direct) == shown(framework)
+
+
+@pytest.mark.parametrize(("path", "body"), WRONG)
+def test_a_refusal_is_the_same_without_the_framework(clinic: Client, path: str, body: Any) -> None:
+    for token in (clinic.token("analyst", "visits"), clinic.token("reviewer"), None, "tacit_x"):
+        direct, framework = both(clinic, path, body, token)
+        assert direct.status_code >= 400
+        assert shown(direct) == shown(framework)
+
+
+def test_a_key_for_a_request_is_read_with_the_framework(
+    clinic: Client, by_the_framework: list[str]
+) -> None:
+    token, headers = clinic.token("analyst", name="ada"), {"Idempotency-Key": "k1"}
+    made = [
+        clinic.post(f"{HERE}/releases", json=COUNT, token=token, headers=headers) for _ in range(2)
+    ]
+    assert by_the_framework == [f"{HERE}/releases"] * 2
+    assert made[0].json()["id"] == made[1].json()["id"]

@@ -105,8 +105,8 @@ def _inside(nth: int) -> None:
     left = [nth]
 
     def dying(append: Callable[..., None]) -> Callable[..., None]:
-        def appended(self: Any, *given: Any) -> None:
-            append(self, *given)
+        def appended(self: Any, *given: Any, head: Any) -> None:
+            append(self, *given, head=head)
             left[0] -= 1
             if not left[0]:
                 _die()
@@ -119,9 +119,9 @@ def _inside(nth: int) -> None:
 
 
 PLACES: dict[str, Callable[[], None]] = {
-    "before the charge": lambda: _before(Ledger, "charge"),
+    "before the charge": lambda: _before(Ledger, "charge_each"),
     "in the charge": lambda: _inside(1),
-    "charged": lambda: _after(Ledger, "charge"),
+    "charged": lambda: _after(Ledger, "charge_each"),
     "asked": lambda: _after(ReleaseService, "submit"),
     "claimed": lambda: _before(ReleaseService, "work"),
     "before reading": lambda: _before(PlanRunner, "collect"),

@@ -346,8 +346,8 @@ def preview_of(
         (caller.name, caller.team, ask.text, rows, confidence),
         lambda: _dry_preview(ask, hosted, caller, rows, confidence),
     )
-    entry = charge.look()
-    cost, left, charged = charge.cost_of(entry), hosted.left(caller), entry.is_charged
+    entry, left = hosted.look(charge)
+    cost, charged = charge.cost_of(entry), entry.is_charged
     answered = entry.is_answered and not hides(charge.key)
     follows = {} if charged else free(ask.asked(hosted, caller))
     shown: Any = expected.to_json()

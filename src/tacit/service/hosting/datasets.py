@@ -36,7 +36,7 @@ from tacit.tables.dataset.draft import TableShape, shapes_of
 from tacit.tables.joint_plans.planning import QuestionPlan
 from tacit.tables.plan.preview import Preview
 from tacit.tables.question import Question
-from tacit.tables.release.release import QueryCharge
+from tacit.tables.release.release import LedgerState, QueryCharge
 from tacit.tables.session import PaidSession, Session
 
 # Cache of the latest questions: what follows from public facts alone.
@@ -162,7 +162,7 @@ class Left(NamedTuple):
         return "" if self.remaining == self.budget else " and ".join(caps)
 
 
-def _require(head: Head, accounts: Sequence[Account], costs: Sequence[Budget]) -> None:
+def require(head: Head, accounts: Sequence[Account], costs: Sequence[Budget]) -> None:
     """Raise if a budget, or the cap of an account, does not cover all of some costs."""
     cost = sum(costs, Budget.nothing(head.total.kind))
     words = f"this release costs {cost}"
@@ -236,11 +236,18 @@ class Hosted:
     def require(self, caller: Caller, *costs: Budget) -> None:
         """Raise if the budget, or a cap of a caller, does not cover all of some costs now."""
         # The charge itself looks again, where nothing comes in between.
-        _require(*named_accounts(self.ledger(caller.team), self._names(caller)), costs)
+        require(*named_accounts(self.ledger(caller.team), self._names(caller)), costs)
 
     def left(self, caller: Caller) -> Left:
         """Return the remaining budget of a caller: the minimum of the budget and all caps."""
-        head, accounts = named_accounts(self.ledger(caller.team), self._names(caller))
+        return self._left(*named_accounts(self.ledger(caller.team), self._names(caller)))
+
+    def look(self, charge: QueryCharge) -> tuple[LedgerState, Left]:
+        """Return what the ledger holds of a caller's charge, and what is left for them."""
+        state = charge.look()
+        return state, self._left(state.head, state.accounts)
+
+    def _left(self, head: Head, accounts: Sequence[Account]) -> Left:
         owner = self.owner
         holder = f"the people {owner.name!r}" if owner.people else "the data set"
         limits = {f"the budget of {holder}": head.remaining}
@@ -255,7 +262,7 @@ class Hosted:
             if limit.amount == amount or (limit.delta == delta < head.remaining.delta)
         ]
         remaining = Budget(head.remaining.kind, amount, delta)
-        return Left(remaining, tuple(binding), head.remaining, partial(_require, head, accounts))
+        return Left(remaining, tuple(binding), head.remaining, partial(require, head, accounts))
 
     def accounts(self, caller: Caller) -> list[Account]:
         """Return the accounts that a caller's charges name, with their caps."""

@@ -6,11 +6,11 @@ import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import sqlalchemy as sa
 
-from tacit.service.access import UserRequest, request_columns
+from tacit.service.access import Caller, UserRequest, request_columns
 from tacit.service.database import Database, Prepared, metadata
 
 # Ticks: when the outcome of a question becomes visible, as a function of the public clock.
@@ -141,6 +141,11 @@ class Job(UserRequest):
         return 0 if self.visible is None else ticks_late(self.started, self.latency, self.visible)
 
 
+Act: TypeAlias = tuple[Job, Caller, Mapping[str, Any]]  # of a caller on a job, with its details
+# Records acts of one kind, in the transaction that does them.
+Audit: TypeAlias = Callable[[str, sa.Connection, Sequence[Act]], None]
+
+
 # The queue of releases, in the database of the service: requested once, claimed by one, never lost.
 #
 # A job refers to the entry of the ledger by its key, and has no answer.  Its states::
@@ -240,10 +245,13 @@ class Queue:
             same = sa.and_(_jobs.c.asked_by == values["asked_by"], _jobs.c.once == once)
             old = _jobs.c.asked_at <= self._clock() - KEY_SECONDS
             run.execute(_jobs.update().where(same, old).values(once=None))
-        _INSERT.change(run, **{**_NEW, "id": name, **values})
-        job = self._by_id(run, name)
-        assert job is not None
-        return job
+        ((*row,),) = _INSERT.rows(run, **{**_NEW, "id": name, **values})
+        return Job(*row)
+
+    def remove(self, run: sa.Connection, jobs: Sequence[Job]) -> None:
+        """Remove jobs that were added in the same transaction."""
+        if jobs:
+            run.execute(_jobs.delete().where(_jobs.c.id.in_([job.id for job in jobs])))
 
     def add_free(self, run: sa.Connection, job: Job, recipe: Mapping[str, Any]) -> None:
         """Store the recipe of the free answer of a job, in the same transaction."""
@@ -355,14 +363,11 @@ class Queue:
         """Claim the oldest job that is queued, or whose worker stopped; None if there is none."""
         now = self._clock()
         limits = {"now": now, "latest": now + 2 * LEASE}
-        if self._database.scalar(_NEXT, **limits) is None:
+        # A file has one lock for all who write: it is not taken where there is nothing to claim.
+        if not self._database.on_server and self._database.scalar(_NEXT, **limits) is None:
             return None
-        with self.transaction(durable=False) as run:
-            rows = _NEXT.rows(run, **limits)
-            if not rows:
-                return None
-            _CLAIM.change(run, name=rows[0][0], by=worker, until=now + LEASE)
-            return self._by_id(run, rows[0][0])
+        rows = self._database.alone(_CLAIM, by=worker, until=now + LEASE, **limits)
+        return Job(*rows[0]) if rows else None
 
     def renew(self, worker: str, names: Iterable[str]) -> None:
         """Renew the leases of the jobs that a worker works on."""
@@ -383,8 +388,7 @@ class Queue:
             "why": error,
             "tick": visible,
         }
-        with self.transaction(durable=False) as run:
-            written = _FINISH.change(run, **values) == 1
+        written = bool(self._database.alone(_FINISH, **values))
         now = self._clock()
         if written and now > visible:  # the database took longer than the margin
             later = next_tick(job.started, job.latency, now)
@@ -459,7 +463,7 @@ _now: sa.BindParameter[float] = sa.bindparam("now", type_=sa.Float)
 _NEW: dict[str, Any] = {
     column.key: getattr(column.default, "arg", None) for column in _jobs.c if column.key != "number"
 }
-_INSERT = Prepared(_jobs.insert(), list(_NEW))
+_INSERT = Prepared(_jobs.insert().returning(*_COLUMNS), list(_NEW))
 _BY_ID = Prepared(sa.select(*_COLUMNS).where(_jobs.c.id == sa.bindparam("name")))
 _RECIPE = Prepared(sa.select(_free.c.recipe).where(_free.c.job == sa.bindparam("name")))
 # Found by other indexes: most jobs are over, and a person may have asked very often.
@@ -497,21 +501,24 @@ _SEEN, _SEEN_IN_TEAM = _asked_and_seen(_asked), _asked_and_seen(_asked.where(_in
 _first = sa.select(*_COLUMNS).where(_same_question, _done).order_by(_jobs.c.number).limit(1)
 _FIRST, _FIRST_IN_TEAM = Prepared(_first), Prepared(_first.where(_in_team))
 _void = sa.or_(_jobs.c.lease < _now, _jobs.c.lease > sa.bindparam("latest", type_=sa.Float))
-_NEXT = Prepared(
+_next = (
     sa.select(_jobs.c.id)
     .where(sa.or_(_jobs.c.state == "queued", sa.and_(_jobs.c.state == "working", _void)))
     .order_by(_jobs.c.started, _jobs.c.number)
     .limit(1)
 )
+_NEXT = Prepared(_next)
+# A server locks the row: who claims at the same time takes the one after it.
 _CLAIM = Prepared(
     _jobs.update()
-    .where(_jobs.c.id == sa.bindparam("name"))
+    .where(_jobs.c.id == _next.with_for_update(skip_locked=True).scalar_subquery())
     .values(
         state="working",
         worker=sa.bindparam("by"),
         lease=sa.bindparam("until"),
         attempts=_jobs.c.attempts + 1,
     )
+    .returning(*_COLUMNS)
 )
 _FINISH = Prepared(
     _jobs.update()
@@ -527,6 +534,7 @@ _FINISH = Prepared(
         error=sa.bindparam("why"),
         visible=sa.bindparam("tick"),
     )
+    .returning(_jobs.c.id)
 )
 _DUE = Prepared(
     sa.select(*_COLUMNS)

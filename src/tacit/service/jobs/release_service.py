@@ -5,21 +5,21 @@ from __future__ import annotations
 import datetime
 import json
 import time
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import exc
 
 from tacit.accounting.ledger import Ledger
+from tacit.accounting.ledger_chain import Payment
 from tacit.errors import UsageError
 from tacit.report import Certificate
 from tacit.service.access import Caller, Decisions, decide, request_values, requester_of
-from tacit.service.database import GroupCommit, part_of
+from tacit.service.database import GroupCommit, Later
 from tacit.service.hosting.ask import Ask, members_of, words_of
-from tacit.service.hosting.datasets import Asked, Hosted, LRUCache, PricedAsk
-from tacit.service.jobs.queue import Job, JobScope, Outcome, Queue
+from tacit.service.hosting.datasets import Asked, Hosted, LRUCache, PricedAsk, require
+from tacit.service.jobs.queue import Audit, Job, JobScope, Outcome, Queue
 from tacit.service.problem import Problem
 from tacit.tables.derived.derive import Charged, Earlier, charged, free_again, may_follow
 from tacit.tables.joint_plans.planning import QuestionPlan, answers_of, plan_parts
@@ -66,13 +66,28 @@ class _Seen(NamedTuple):
     job: str
 
 
+class _Due(NamedTuple):
+    """What is charged for a job."""
+
+    ledger: Ledger
+    payment: Payment
+
+
 class _New(NamedTuple):
     """A job to be added."""
 
     caller: Caller
     values: Mapping[str, Any]
-    charge: QueryCharge | None  # what is paid with it
+    due: _Due | None  # what is charged for it
     free: Mapping[str, Any] | None  # the recipe of a free answer
+
+
+class _NotInsertedError(Exception):
+    """A job cannot be inserted, and the transaction must be undone."""
+
+    def __init__(self, why: Exception) -> None:
+        super().__init__()
+        self.why = why
 
 
 class Made(NamedTuple):
@@ -221,9 +236,6 @@ def _scopes(hosted: Hosted, caller: Caller) -> list[JobScope]:
 # question again from the request, and answers it only if its key is the one that was approved.
 
 
-Audit = Callable[[str, sa.Connection, Job, Caller, Mapping[str, Any]], None]
-
-
 class ReleaseService:
     """Takes and answers the questions of a service."""
 
@@ -248,24 +260,27 @@ class ReleaseService:
 
     def submit(self, dataset: str, caller: Caller, ask: Ask, once: str | None = None) -> Job:
         """Take a question; the same request under the same idempotency key is the same job."""
+        return self.begin(dataset, caller, ask, once).wait()
+
+    def begin(self, dataset: str, caller: Caller, ask: Ask, once: str | None = None) -> Later[Job]:
+        """Take a question; its job is there once it is committed."""
         body = ask.body
         hosted = self._hosted(dataset)
         if once is not None:
             known = self.queue.find_by_key(caller.name, once)
             if known is not None:
-                return _same(known, dataset, body, hosted.is_own(caller, known.team))
+                return Later.now(_same(known, dataset, body, hosted.is_own(caller, known.team)))
         if ask.free:
             return self._free(hosted, caller, ask, ask.question(hosted, caller), once)
         question, charge, words = self._priced(ask, hosted, caller)
-        key = charge.key
-        entry = charge.look()
-        cost = charge.cost_of(entry)
-        answered = entry.is_answered and not self.hides(hosted, caller, key)
+        state = charge.look()
+        key, cost = charge.key, charge.cost_of(state)
+        answered = state.is_answered and not self.hides(hosted, caller, key)
         how = hosted.settings
         approved_later = how.approval and not answered
         if not cost.is_nothing:
-            hosted.require(caller, cost)
-            check_release(question, charge)
+            require(state.head, state.accounts, (cost,))
+            check_release(question, charge, state)
         elif not answered:
             self._refuse_scheduled(hosted, caller, key)
         values = self._values(hosted, caller, ask, words, once)
@@ -276,11 +291,13 @@ class ReleaseService:
         }
         if answered:  # what everybody here may see costs nothing and takes no time
             values |= {**self._at_once(), "replayed": True}
-        return self._added(caller, values, None if answered or approved_later else charge)
+        if answered or approved_later or state.is_charged:
+            return self._added(caller, values, None)
+        return self._added(caller, values, _Due(charge.ledger, charge.payment(state)))
 
     def _free(
         self, hosted: Hosted, caller: Caller, ask: Ask, question: Question, once: str | None
-    ) -> Job:
+    ) -> Later[Job]:
         """Add a job whose answer follows from releases that the caller may see; it is free."""
         made = self.free.make(hosted, caller, question, ask.tag)
         body: Any = made.certificate.body
@@ -326,71 +343,103 @@ class ReleaseService:
         self,
         caller: Caller,
         values: dict[str, Any],
-        charge: QueryCharge | None,
+        due: _Due | None,
         free: Mapping[str, Any] | None = None,
-    ) -> Job:
+    ) -> Later[Job]:
         """Add a job and pay for it; where it cannot be paid there is none."""
         # A process that dies in between leaves a charge without a job: asked again, it continues.
         once = values["once"]
+        added = Later(self._add.add(_New(caller, values, due, free)), self._woken)
+        if once is None:
+            return added
         try:
-            job = self._add(_New(caller, values, charge, free))
+            return Later.now(added.wait())
         except exc.IntegrityError:
-            existing = None if once is None else self.queue.find_by_key(caller.name, once)
+            existing = self.queue.find_by_key(caller.name, once)
             if existing is None:
                 raise
             own = self._hosted(values["dataset"]).is_own(caller, existing.team)
-            return _same(existing, values["dataset"], values["body"], own)
-        self.wake()
+            return Later.now(_same(existing, values["dataset"], values["body"], own))
+
+    def _woken(self, job: Job) -> Job:
+        """Wake a worker for a job."""
+        if job.state == "queued":
+            self.wake()
         return job
 
     def _add_together(self, items: list[_New]) -> list[Job | BaseException]:
         """Add the jobs that several threads wait for, in one transaction: each is there or not."""
-        results: list[Job | BaseException] = []
-        end = time.monotonic() + _LONGEST_BATCH
-        with self.queue.transaction() as run:
-            for new in items:
-                if time.monotonic() > end:
-                    busy = "a ledger does not answer in time"
-                    results.append(Problem("unavailable", busy, "try again in a minute"))
-                    continue
-                try:
-                    with part_of(run) if len(items) > 1 else nullcontext():
-                        job = self._add_one(run, new)
-                    results.append(job)
-                except exc.DataError:  # of this one alone, before it was paid: PostgreSQL's, of NUL
-                    results.append(
-                        Problem(
-                            "invalid_request",
-                            "the question has a text that the service cannot store",
-                            "leave out the character NUL",
-                        )
-                    )
-                except exc.SQLAlchemyError as error:
-                    if not isinstance(error, exc.IntegrityError):
-                        raise  # of the database, and so of all
-                    results.append(error)
-                except Exception as error:
-                    results.append(error)
+        try:
+            with self.queue.transaction() as run:
+                results = self._insert(run, items)
+                self.queue.remove(run, self._pay(items, results))
+                acts = [
+                    (job, new.caller, {"cost": json.loads(job.cost)})
+                    for new, job in zip(items, results, strict=True)
+                    if isinstance(job, Job)
+                ]
+                if acts:
+                    self._audit("release_asked", run, acts)
+        except _NotInsertedError as error:  # one of them, before any was paid
+            if len(items) == 1:
+                return [error.why]
+            return [self._add_together([new])[0] for new in items]
         return results
 
-    def _add_one(self, run: sa.Connection, new: _New) -> Job:
-        self._refuse_too_many(new.caller, run)
-        job = self.queue.add(run, **new.values)
-        if new.free is not None:
-            self.queue.add_free(run, job, new.free)
-        if new.charge is not None:
-            new.charge.pay()
-        cost = {"cost": json.loads(job.cost)}
-        self._audit("release_asked", run, job, new.caller, cost)
+    def _insert(self, run: sa.Connection, items: list[_New]) -> list[Job | BaseException]:
+        """Insert jobs; return each as it is now, or why a caller may have no more."""
+        results: list[Job | BaseException] = []
+        unfinished: dict[str, int] = {}
+        for new in items:
+            name = new.caller.name
+            if name not in unfinished:
+                unfinished[name] = self.queue.unfinished(name, run)
+            if unfinished[name] >= self._waiting:
+                words = f"{self._waiting} of your questions are not answered yet"
+                remedy = "wait for some of them, or cancel some"
+                results.append(Problem("too_many", words, remedy))
+                continue
+            job = self._inserted(run, new)
+            unfinished[name] += job.state != "over"  # one that is over is seen at once
+            results.append(job)
+        return results
+
+    def _inserted(self, run: sa.Connection, new: _New) -> Job:
+        try:
+            job = self.queue.add(run, **new.values)
+            if new.free is not None:
+                self.queue.add_free(run, job, new.free)
+        except exc.DataError:  # PostgreSQL's, of NUL
+            words = "the question has a text that the service cannot store"
+            remedy = "leave out the character NUL"
+            raise _NotInsertedError(Problem("invalid_request", words, remedy)) from None
+        except Exception as error:
+            if isinstance(error, exc.SQLAlchemyError) and not isinstance(error, exc.IntegrityError):
+                raise  # of the database, and so of all
+            raise _NotInsertedError(error) from None
         return job
 
-    def _refuse_too_many(self, caller: Caller, run: sa.Connection) -> None:
-        if self.queue.unfinished(caller.name, run) >= self._waiting:
-            raise Problem(
-                "too_many",
-                f"{self._waiting} of your questions are not answered yet",
-                "wait for some of them, or cancel some",
-            )
+    def _pay(self, items: list[_New], results: list[Job | BaseException]) -> list[Job]:
+        """Charge jobs, those of a ledger together; return those that are not paid."""
+        # results: the jobs; why one is not paid is in its place then.
+        unpaid: list[Job] = []
+        end = time.monotonic() + _LONGEST_BATCH
+        for ledger, numbers in _by_ledger(items, results):
+            payments = [items[n].due.payment for n in numbers]  # type: ignore[union-attr]
+            made: Sequence[object]
+            try:
+                if time.monotonic() > end:
+                    busy = "a ledger does not answer in time"
+                    raise Problem("unavailable", busy, "try again in a minute")
+                made = ledger.charge_each(payments)
+            except Exception as error:
+                made = [error] * len(numbers)
+            for number, one in zip(numbers, made, strict=True):
+                job = results[number]
+                if isinstance(one, Exception) and isinstance(job, Job):
+                    unpaid.append(job)
+                    results[number] = one
+        return unpaid
 
     # --- decisions ---------------------------------------------------------------------------
 
@@ -445,7 +494,7 @@ class ReleaseService:
             if changed is not None:
                 also()
                 details = {"reason": values["reason"]} if "reason" in values else {}
-                self._audit(action, run, changed, caller, details)
+                self._audit(action, run, [(changed, caller, details)])
         if changed is None:
             now = self.queue.find(job.id) or job
             raise _decided(now.shown(self._clock()))
@@ -457,12 +506,12 @@ class ReleaseService:
         hosted = self._hosted(job.dataset)
         hosted.refresh()
         question, charge = self._unchanged(job, hosted, dry_run=False)
-        entry = charge.entry
-        if entry is None:  # a release would charge it again, which no one asked for
+        state = charge.look()
+        if state.entry is None:  # a release would charge it again, which no one asked for
             raise Problem(
                 "conflict", "the ledger no longer has the charge of this release", "ask again"
             )
-        release_charged(question, charge, entry)
+        release_charged(question, charge, state)
         return Outcome(True)
 
     def answer(self, job: Job) -> Answer:
@@ -511,13 +560,14 @@ class ReleaseService:
         else:  # on the table that is open for the workers
             question = ask.question(hosted, requester_of(job), dry_run=False)
             charge = charge_of(question, **ask.price)
-        if charge.key != job.key:
+        same = charge.of_key(job.key)
+        if same is None:
             raise Problem(
                 "conflict",
                 "the data set was changed since this was asked, and it is another question now",
                 "ask again",
             )
-        return question, charge
+        return question, same
 
     @staticmethod
     def _priced(ask: Ask, hosted: Hosted, caller: Caller) -> PricedAsk:
@@ -529,6 +579,18 @@ class ReleaseService:
     @staticmethod
     def _question(job: Job, hosted: Hosted) -> Question:
         return Ask.from_json(json.loads(job.body)).question(hosted, requester_of(job))
+
+
+def _by_ledger(
+    items: Sequence[_New], results: Sequence[Job | BaseException]
+) -> Iterable[tuple[Ledger, list[int]]]:
+    """Return the positions of the jobs that are to be paid, by the ledger that pays."""
+    ledgers: dict[int, tuple[Ledger, list[int]]] = {}
+    for number, (new, job) in enumerate(zip(items, results, strict=True)):
+        if new.due is not None and isinstance(job, Job):
+            ledger = new.due.ledger  # a view of one that others charge as well
+            ledgers.setdefault(id(ledger.chain), (ledger, []))[1].append(number)
+    return ledgers.values()
 
 
 def _priced(ask: Ask, hosted: Hosted, caller: Caller) -> PricedAsk:

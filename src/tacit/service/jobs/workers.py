@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import secrets
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from tacit.service.access import Caller
 from tacit.service.audit_log import About, AuditLog
-from tacit.service.jobs.queue import LEASE, MAX_ATTEMPTS, Job, Outcome, Queue
+from tacit.service.jobs.queue import LEASE, MAX_ATTEMPTS, Act, Job, Outcome, Queue
 from tacit.service.jobs.webhook import EVENTS, Webhook
 from tacit.service.problem import Problem, problem_of
 from tacit.service.telemetry import Metrics, Traces, log
@@ -133,24 +132,26 @@ class ReleaseRecords:
         self._queue, self._audit, self._metrics, self._traces = queue, audit, metrics, traces
         self._webhook = webhook
 
-    def acted(
-        self, action: str, run: sa.Connection, job: Job, caller: Caller, details: Mapping[str, Any]
-    ) -> None:
-        """Write an act to the audit log, in the transaction that does it."""
-        about: About = {
-            "team": caller.team,
-            "token": caller.token_id,
-            "dataset": job.dataset,
-            "subject": job.id,
-            "details": dict(details),
-        }
-        act = action, caller.name, about
-        over = action == "release_asked" and job.state == "over"  # answered at once
-        self._audit.write_together([act, _answered(job)] if over else [act], run)
-        if over:
-            self._report(run, job)
-        elif action != "release_asked" or job.state == "waiting":
-            self._webhook.note(run, EVENTS[action], job, job.decided_by)
+    def acted(self, action: str, run: sa.Connection, acts: Sequence[Act]) -> None:
+        """Write acts on jobs to the audit log, in the transaction that does them."""
+        events: list[tuple[str, str, About]] = []
+        for job, caller, details in acts:
+            about: About = {
+                "team": caller.team,
+                "token": caller.token_id,
+                "dataset": job.dataset,
+                "subject": job.id,
+                "details": dict(details),
+            }
+            events.append((action, caller.name, about))
+            if _is_over(action, job):
+                events.append(_answered(job))
+        self._audit.write_together(events, run)
+        for job, _, _ in acts:
+            if _is_over(action, job):
+                self._report(run, job)
+            elif action != "release_asked" or job.state == "waiting":
+                self._webhook.note(run, EVENTS[action], job, job.decided_by)
 
     def report_outcomes(self) -> None:
         """Record the outcome of each job whose tick came, once among all processes."""
@@ -168,6 +169,11 @@ class ReleaseRecords:
             self._metrics.late(job.dataset, job.late)
         assert job.visible is not None
         self._traces.release(job.id, job.dataset, state, asked_at=job.asked_at, visible=job.visible)
+
+
+def _is_over(action: str, job: Job) -> bool:
+    """Return True if a job was answered at once."""
+    return action == "release_asked" and job.state == "over"
 
 
 def _answered(job: Job) -> tuple[str, str, About]:

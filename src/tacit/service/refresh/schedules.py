@@ -32,7 +32,7 @@ from tacit.service.audit_log import AuditLog
 from tacit.service.database import Database, Prepared, metadata
 from tacit.service.hosting.ask import Ask, words_of
 from tacit.service.hosting.datasets import Hosted
-from tacit.service.jobs.queue import Job, Queue
+from tacit.service.jobs.queue import Audit, Job, Queue
 from tacit.service.jobs.webhook import Webhook
 from tacit.service.problem import Problem, problem_of
 from tacit.service.refresh.refreshes import Refreshes
@@ -301,7 +301,7 @@ class ReleaseSchedules:
         hosted: Callable[[str], Hosted],
         hides: Callable[[Hosted, Caller, str], bool],
         refreshes: Refreshes,
-        record: Callable[[str, sa.Connection, Job, Caller, Mapping[str, Any]], None],
+        record: Audit,
         clock: Callable[[], float],
         allowed: Callable[[], None] = lambda: None,
         refreshed: Callable[[str], None] = lambda _: None,
@@ -655,7 +655,7 @@ class ReleaseSchedules:
             state="queued",
         )
         details = {"cost": dict(scheduled.cost), "schedule": schedule.id}
-        self._record("release_asked", run, job, caller, details)
+        self._record("release_asked", run, [(job, caller, details)])
         return job
 
     def _row(self, identity: str, run: sa.Connection | None = None) -> Any:

@@ -38,6 +38,7 @@ _ONCE = (
 )
 _SEND_SECONDS = 60.0  # until a reader took what was sent
 _MAX_BUFFERED_BYTES = 1 << 27  # of the bodies that are being read or answered, in one process
+READ = "tacit.json"  # in the scope of a request: its body, where that is said to be JSON
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -131,7 +132,8 @@ class Guard:
                 "too_large", f"the body took more than {self._limits.body_seconds} s to come"
             ) from None
         if seen and "json" in headers.get("content-type", "").lower():
-            read_json(b"".join(parts), "the body")  # neither deeper nor longer than any question
+            # neither deeper nor longer than any question
+            scope[READ] = read_json(b"".join(parts), "the body")
 
     def _refuse_other_sites(self, method: str, headers: Headers) -> None:
         """Raise if another site's page has a browser make a change."""

@@ -8,24 +8,34 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import wraps
-from inspect import iscoroutinefunction
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from inspect import iscoroutinefunction, signature
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args
 from urllib.parse import parse_qs
 
-from fastapi import Depends, Path, Query, Request
+from fastapi import Depends, Path, Query, Request, params
 from fastapi.concurrency import run_in_threadpool
 from fastapi.dependencies.models import Dependant
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    TypeAdapter,
+    ValidationError,
+)
 
 from tacit.errors import TacitError, did_you_mean
 from tacit.service.access import Caller, demand
+from tacit.service.database import Later
 from tacit.service.hosting.ask import MAX_QUESTIONS, Ask
 from tacit.service.problem import Problem
 from tacit.service.tokens import BEARER, SESSION
-from tacit.service.web.state import ServiceState, state_of
+from tacit.service.web.guard import READ
+from tacit.service.web.state import ServiceState, StateOf, state_of
 
 _T = TypeVar("_T")
 
@@ -286,6 +296,13 @@ LargeFormOf = Annotated[Form, Depends(_form(1200))]
 # a table is an ordinary function.
 
 
+#
+# Most of the time of a preview was the framework's own, which resolves each parameter anew.  So a
+# question to a data set, whose parameters are few and of known kinds, is read without it.  What is
+# not in order goes the way of the framework, which says what is wrong.  A function that writes
+# returns its reply as :class:`Later`: the loop waits for the commit, and not the thread.
+
+
 class Route(APIRoute):
     """A route whose function may wait, with its dependencies, in one thread."""
 
@@ -293,10 +310,17 @@ class Route(APIRoute):
         if iscoroutinefunction(self.endpoint):
             return super().get_route_handler()
         self.dependant.call = _called_at_once(self.endpoint)
-        handle = super().get_route_handler()
+        handle, direct = super().get_route_handler(), _Direct.of(self)
+
+        def served(request: Request) -> Response | Later[Response]:
+            given = None if direct is None else direct.read(request)
+            if direct is None or given is None:
+                return _finished(handle(request))
+            return direct.reply(request, given)
 
         async def handled(request: Request) -> Response:
-            return await run_in_threadpool(_finished, handle(request))
+            reply = await run_in_threadpool(served, request)
+            return await reply.waited() if isinstance(reply, Later) else reply
 
         return handled
 
@@ -304,17 +328,84 @@ class Route(APIRoute):
 def _called_at_once(call: Callable[..., Any]) -> Callable[..., Coroutine[Any, Any, Any]]:
     @wraps(call)
     async def called(*given: Any, **named: Any) -> Any:
-        return call(*given, **named)
+        made = call(*given, **named)
+        return made.wait() if isinstance(made, Later) else made
 
     return called
 
 
-def _finished(work: Coroutine[Any, Any, Response]) -> Response:
+class _Direct:
+    """A route of a data set that takes its name, a body, the caller and the state."""
+
+    # Headers that it may take are not among what is read here: a request that has one goes the way
+    # of the framework.
+
+    def __init__(self, route: APIRoute, kinds: Mapping[str, Any]) -> None:
+        self._call, self._status = route.endpoint, route.status_code or 200
+        self._names = {n: TypeAdapter(kind) for n, kind in kinds.items() if kind == DatasetName}
+        self._bodies = {n: kind for n, kind in kinds.items() if _is_body(kind)}
+        self._callers = {n: right for n, kind in kinds.items() if (right := _right_in(kind))}
+        self._states = [name for name, kind in kinds.items() if kind == StateOf]
+        self._headers = [header for kind in kinds.values() if (header := _header_in(kind))]
+
+    @classmethod
+    def of(cls, route: APIRoute) -> _Direct | None:
+        """Return how to read the requests of a route; None where it has other parameters."""
+        every = signature(route.endpoint, eval_str=True).parameters
+        direct = cls(route, {name: one.annotation for name, one in every.items()})
+        parts = direct._names, direct._bodies, direct._callers, direct._states, direct._headers
+        several = len(direct._bodies) == 1 and len(direct._callers) == 1
+        return direct if several and sum(map(len, parts)) == len(every) else None
+
+    def read(self, request: Request) -> dict[str, Any] | None:
+        """Return the name and the body of a request; None where something else is in it."""
+        scope, headers = request.scope, request.headers
+        if scope["query_string"] or headers.get("content-type") != "application/json":
+            return None
+        if READ not in scope or any(header in headers for header in self._headers):
+            return None
+        try:
+            path = scope["path_params"]
+            given = {name: kind.validate_python(path[name]) for name, kind in self._names.items()}
+            return given | {n: kind.model_validate(scope[READ]) for n, kind in self._bodies.items()}
+        except ValidationError:
+            return None
+
+    def reply(self, request: Request, given: dict[str, Any]) -> Response | Later[Response]:
+        """Check the caller, and call the function."""
+        for name, (action, on) in self._callers.items():
+            caller = _authenticated(request, _finished(_bearer(request)))
+            given[name] = _allowed(request, caller, action, on)
+        made = self._call(**given, **dict.fromkeys(self._states, state_of(request)))
+        return made.then(self._response) if isinstance(made, Later) else self._response(made)
+
+    def _response(self, made: BaseModel) -> Response:
+        return Response(made.model_dump_json(), self._status, media_type="application/json")
+
+
+def _is_body(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Body)
+
+
+def _right_in(kind: Any) -> tuple[str | None, str | None] | None:
+    """Return the right that a parameter for a caller demands, and of what."""
+    for one in get_args(kind)[1:]:
+        if isinstance(one, params.Depends) and one.dependency in _demanded:
+            return _demanded[one.dependency]
+    return None
+
+
+def _header_in(kind: Any) -> str | None:
+    found = [one.alias for one in get_args(kind)[1:] if isinstance(one, params.Header)]
+    return found[0] if found else None
+
+
+def _finished(work: Coroutine[Any, Any, _T]) -> _T:
     """Run a coroutine that never waits for another one."""
     try:
         work.send(None)
     except StopIteration as end:
-        reply: Response = end.value
+        reply: _T = end.value
         return reply
     work.close()
     raise RuntimeError("a route that runs in a thread waits for the loop")
@@ -338,6 +429,7 @@ async def _in_thread(call: Callable[..., _T], *given: Any) -> _T:
 _bearer = HTTPBearer(auto_error=False, description="a token of tacit token create")
 _Sent = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 _declared: dict[object, str] = {}
+_demanded: dict[object, tuple[str | None, str | None]] = {}  # the right, and what it is on
 
 
 def cookie_name(secure: bool) -> str:
@@ -418,20 +510,25 @@ def needs(action: str | None, on: str | None = None) -> Callable[..., Awaitable[
 
     async def check(request: Request, sent: _Sent) -> Caller:
         caller = await _in_thread(_authenticated, request, sent)
-        if caller is None:
-            raise Problem(
-                "unauthenticated",
-                "no one is signed in",
-                "send a token, Authorization: Bearer ..., or sign in to the pages",
-            )
-        request.state.caller = caller  # the logs name them, also where they are refused
-        if action is not None:
-            demand(caller, action, None if on is None else request.path_params[on])
-        _refuse_unknown_parameters(request)
-        return caller
+        return _allowed(request, caller, action, on)
 
-    _declared[check] = action or "signed in"
+    _declared[check], _demanded[check] = action or "signed in", (action, on)
     return check
+
+
+def _allowed(request: Request, caller: Caller | None, action: str | None, on: str | None) -> Caller:
+    """Return a caller who may do what the route does, or raise."""
+    if caller is None:
+        raise Problem(
+            "unauthenticated",
+            "no one is signed in",
+            "send a token, Authorization: Bearer ..., or sign in to the pages",
+        )
+    request.state.caller = caller  # the logs name them, also where they are refused
+    if action is not None:
+        demand(caller, action, None if on is None else request.path_params[on])
+    _refuse_unknown_parameters(request)
+    return caller
 
 
 async def anyone(request: Request, sent: _Sent) -> Caller | None:

@@ -14,14 +14,14 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from threading import Lock
-from typing import Any, Generic, NoReturn, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, NoReturn, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting.budget import Budget, fit
 from tacit.accounting.ledger import Ledger
-from tacit.accounting.ledger_chain import Entry, canonical, key_of
+from tacit.accounting.ledger_chain import Account, Entry, Head, Payment, canonical, key_of
 from tacit.calls import calls_inside
 from tacit.core import Measurement, Step
 from tacit.errors import BudgetError, DataSourceWarning, UsageError
@@ -169,7 +169,13 @@ class LedgerState:
 
     # its charge, with the answer once there is one; None where it was not charged
     entry: Entry | None
-    remaining: Budget
+    head: Head
+    accounts: Sequence[Account] = ()  # that its charge names
+
+    @property
+    def remaining(self) -> Budget:
+        """What is left of the budget."""
+        return self.head.remaining
 
     @property
     def is_charged(self) -> bool:
@@ -182,6 +188,14 @@ class LedgerState:
         return self.entry is not None and self.entry.answer is not None
 
 
+class _Form(NamedTuple):
+    """An identity of a release, as ledgers before a format had it."""
+
+    format: int  # 0 for that of now
+    public: dict[str, Any]
+    key: str
+
+
 @dataclass(frozen=True)
 class Charge(Generic[P]):
     """A question at its price."""
@@ -191,47 +205,72 @@ class Charge(Generic[P]):
     plans: PlanCache  # those that were made recently for the same table
 
     @cached_property
-    def public(self) -> dict[str, Any]:
-        """The identity of its release."""
-        # A charge from before readings were part of it continues, and replays, without one.  It may
-        # be of another reading, which is warned of: a second charge would be the larger surprise.
+    def _forms(self) -> list[_Form]:
+        """The identities that its release may have: that of now, and those of earlier formats."""
         now = self.question.public
-        forms: list[tuple[int, dict[str, Any]]] = [
-            (_TIMES, without_time_format(now)),
-            (_READINGS, without_reading(now)),
-        ]
-        earlier = [(format, question) for format, question in forms if question != now]
-        if not earlier or self.ledger.find(key_of(now)) is not None:
-            return now
-        entries = self.ledger.find_each(key_of(question) for _, question in earlier)
-        for (format, before), entry in zip(earlier, entries, strict=True):
-            if entry is not None and entry.format < format:
-                warnings.warn(_UNRECORDED, DataSourceWarning, stacklevel=calls_inside())
-                return before
-        return now
+        forms = [(_TIMES, without_time_format(now)), (_READINGS, without_reading(now))]
+        earlier = [_Form(format, one, key_of(one)) for format, one in forms if one != now]
+        return [_Form(0, now, key_of(now)), *earlier]
 
     @cached_property
+    def _form(self) -> _Form:
+        """The identity of its release."""
+        return self._forms[0] if len(self._forms) == 1 else self._looked()[0]
+
+    def _looked(self) -> tuple[_Form, LedgerState]:
+        """Return the identity of its release, and what the ledger holds of it, in one look."""
+        # A charge from before readings were part of it continues, and replays, without one.  It may
+        # be of another reading, which is warned of: a second charge would be the larger surprise.
+        known = vars(self).get("_form")
+        forms = self._forms if known is None else [known]
+        head, entries, accounts = self.ledger.look(*(form.key for form in forms))
+        form, entry = forms[0], entries[0]
+        for earlier, existing in zip(forms[1:], entries[1:], strict=True):
+            if entry is None and existing is not None and existing.format < earlier.format:
+                warnings.warn(_UNRECORDED, DataSourceWarning, stacklevel=calls_inside())
+                form, entry = earlier, existing
+        return form, LedgerState(entry, head, accounts)
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """The identity of its release."""
+        return self._form.public
+
+    @property
     def key(self) -> str:
         """Its key in the ledger."""
-        return key_of(self.public)
+        return self._form.key
+
+    def of_key(self, key: str) -> Charge[P] | None:
+        """Return this charge as that of a key, which was found before; None if it has another."""
+        # No look is needed: which of the identities it is, was decided then.
+        for form in self._forms:
+            if form.key == key:
+                one = replace(self)
+                vars(one).update(_forms=self._forms, _form=form)
+                return one
+        return None
 
     @property
     def entry(self) -> Entry | None:
         """Its entry in the ledger now: an open charge, or an answer."""
-        return self.ledger.find(self.key)
+        return self.look().entry
 
     def look(self) -> LedgerState:
         """Return what the ledger holds of it, and what is left, of one state of the ledger."""
-        return LedgerState(*self.ledger.look(self.key))
+        form, state = self._looked()
+        vars(self).setdefault("_form", form)
+        return state
 
     def requested_plan(self) -> P:
         """Return the plan for the whole request, whatever remains of the budget."""
         return self.plans.of(self.key, self.question, self.question.request)
 
-    def plan(self, entry: Entry | None) -> P:
+    def plan(self, entry: Entry | None, head: Head | None = None) -> P:
         """The plan, its request lowered by rounding at most, or refuse it before any work."""
+        # head: what the ledger came to when there was no entry, where the caller has looked.
         if entry is None:
-            head = self.ledger.chain.head()
+            head = head or self.ledger.chain.head()
             plan = self.plan_within(head.remaining)
             cost = plan.cost.cost_in(head.total.kind)
             if not head.spending.affords(cost):
@@ -266,6 +305,11 @@ class Charge(Generic[P]):
         state = self.look()
         if state.entry is None:
             self.ledger.charge(self.key, self.plan_within(state.remaining).cost, self.public)
+
+    def payment(self, state: LedgerState) -> Payment:
+        """Return what :meth:`pay` charges, where the ledger held ``state`` a moment ago."""
+        cost = self.plan_within(state.remaining).cost
+        return Payment(self.ledger.payer, self.key, cost, self.public)
 
     def cost(self) -> Budget:
         """Return what a release takes now: nothing where the ledger holds its charge."""

@@ -681,6 +681,17 @@ def test_a_number_of_threads_is_a_small_whole_one(tmp_path, threads):
         open_source(tmp_path / "people.csv", threads=threads)
 
 
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="only Linux lists threads there")
+def test_an_open_table_has_few_threads():
+    """A service has hundreds open: DuckDB would start eight more for each."""
+    before = len(os.listdir("/proc/self/task"))
+    engines = [DuckEngine(threads=1) for _ in range(5)]
+    assert [engine.rows("select 1") for engine in engines] == [[(1,)]] * 5
+    assert len(os.listdir("/proc/self/task")) - before <= 2 * len(engines)
+    for engine in engines:
+        engine.close()
+
+
 @pytest.mark.parametrize("limit", ["-5", " -1GB", "0", "", "much", 256, True])
 def test_a_memory_limit_that_would_hold_nothing_is_refused(tmp_path, limit):
     (tmp_path / "people.csv").write_text("age\n31\n")

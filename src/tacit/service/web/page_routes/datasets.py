@@ -112,7 +112,7 @@ def preview_question(
         if form.one("action") == "write":
             return _asking(name, caller, state, form, None, None, sql=sql)
         body = PreviewBody(**ask_body(form, reply["budget"]["kind"], sql))
-        preview = datasets.preview(name, body, caller, state).model_dump()
+        preview = datasets.preview(name, body, caller, state).wait().model_dump()
         shown = expected(
             preview,
             approval=bool(reply["approval"]),
@@ -130,7 +130,7 @@ def release(name: DatasetName, caller: _Asking, state: StateOf, form: FormOf) ->
     try:
         kind = datasets.dataset(name, caller, state).budget["kind"]
         body = AskBody(**ask_body(form, kind))
-        made = releases.submit(name, body, caller, state, form.one("key")[:200] or None)
+        made = releases.submit(name, body, caller, state, form.one("key")[:200] or None).wait()
     except (TacitError, ValueError) as error:
         return _asking(name, caller, state, form, None, form_problem(error))
     return RedirectResponse(f"/releases/{made.id}?wait=5", status_code=303)
@@ -165,7 +165,7 @@ def preview_plan(
         reply = datasets.dataset(name, caller, state)
         body = PlanPreviewBody(**plan_body(form, reply.budget["kind"]))
         shown = expected(
-            datasets.preview_plan(name, body, caller, state).model_dump(),
+            datasets.preview_plan(name, body, caller, state).wait().model_dump(),
             approval=reply.approval,
             may_ask=decide(caller, "ask", name).allowed,
             key=secrets.token_urlsafe(18),
@@ -181,7 +181,8 @@ def release_plan(name: DatasetName, caller: _Asking, state: StateOf, form: FormO
     try:
         kind = datasets.dataset(name, caller, state).budget["kind"]
         body = PlanBody(**plan_body(form, kind))
-        made = releases.submit_plan(name, body, caller, state, form.one("key")[:200] or None)
+        key = form.one("key")[:200] or None
+        made = releases.submit_plan(name, body, caller, state, key).wait()
     except (TacitError, ValueError) as error:
         return _planning(name, caller, state, form, None, form_problem(error))
     return RedirectResponse(f"/releases/{made.id}?wait=5", status_code=303)

@@ -14,6 +14,7 @@ from tacit.arithmetic.exact import as_fraction
 from tacit.errors import UsageError
 from tacit.report.text import protects_line
 from tacit.service.access import Caller, decide
+from tacit.service.database import Later
 from tacit.service.hosting.ask import preview_of
 from tacit.service.hosting.datasets import Hosted
 from tacit.service.hosting.declaring import collusion_words
@@ -230,15 +231,15 @@ def set_caps(
     return _budget(hosted, caller, None)
 
 
-@router.post("/v1/datasets/{name}/preview")
+@router.post("/v1/datasets/{name}/preview", response_model=PreviewReply)
 def preview(
     name: DatasetName,
     body: PreviewBody,
     caller: Annotated[Caller, Depends(needs("preview", on="name"))],
     state: StateOf,
-) -> PreviewReply:
+) -> Later[PreviewReply]:
     """Show the cost of a release and its expected errors; free, and no row is read."""
-    return PreviewReply(**previewed(name, body, caller, state))
+    return previewed(name, body, caller, state).then(lambda reply: PreviewReply(**reply))
 
 
 class PlanPreviewReply(PreviewReply):
@@ -247,21 +248,21 @@ class PlanPreviewReply(PreviewReply):
     plan: _Json
 
 
-@router.post("/v1/datasets/{name}/plans/preview")
+@router.post("/v1/datasets/{name}/plans/preview", response_model=PlanPreviewReply)
 def preview_plan(
     name: DatasetName,
     body: PlanPreviewBody,
     caller: Annotated[Caller, Depends(needs("preview", on="name"))],
     state: StateOf,
-) -> PlanPreviewReply:
+) -> Later[PlanPreviewReply]:
     """Show the errors of several questions together and one by one; free, and no row is read."""
-    return PlanPreviewReply(**previewed(name, body, caller, state))
+    return previewed(name, body, caller, state).then(lambda reply: PlanPreviewReply(**reply))
 
 
 def previewed(
     name: str, body: PreviewBody | PlanPreviewBody, caller: Caller, state: ServiceState
-) -> dict[str, Any]:
-    """Return the preview of a question or a plan, on record."""
+) -> Later[dict[str, Any]]:
+    """Return the preview of a question or a plan, once it is on record."""
     hosted = state.datasets.of(name)
     notes = (collusion_words(hosted.owner), state.refreshes.describe(name, None))
     level = body.confidence
@@ -277,8 +278,8 @@ def previewed(
         free=lambda asked: state.release_service.free.errors(hosted, caller, asked, ask.tag),
     )
     details = {"cost": reply["cost"]}
-    state.batch_writer.acted("previewed", caller, dataset=name, details=details)
-    return reply
+    noted = state.batch_writer.begin("previewed", caller, dataset=name, details=details)
+    return Later(noted, lambda _: reply)
 
 
 def _item(hosted: Hosted) -> DatasetItem:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import suppress
+from functools import partial
 from typing import Annotated, Any, Protocol
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request
@@ -14,6 +15,7 @@ from fastapi.responses import Response
 from tacit.accounting.budget import Budget
 from tacit.report.odds import odds_words
 from tacit.service.access import Caller, decide, demand, requester_of
+from tacit.service.database import Later
 from tacit.service.hosting.ask import (
     ENDINGS,
     FORMATS,
@@ -127,26 +129,26 @@ _Once = Annotated[
 ]
 
 
-@router.post("/v1/datasets/{name}/releases", status_code=202)
+@router.post("/v1/datasets/{name}/releases", status_code=202, response_model=Submitted)
 def submit(
     name: DatasetName,
     body: AskBody,
     caller: Annotated[Caller, Depends(needs("ask", on="name"))],
     state: StateOf,
     once: _Once = None,
-) -> Submitted:
+) -> Later[Submitted]:
     """Ask for a release: it is charged now, or when it is approved, and shown at a tick."""
     return _submitted(name, body, caller, state, once)
 
 
-@router.post("/v1/datasets/{name}/plans", status_code=202)
+@router.post("/v1/datasets/{name}/plans", status_code=202, response_model=Submitted)
 def submit_plan(
     name: DatasetName,
     body: PlanBody,
     caller: Annotated[Caller, Depends(needs("ask", on="name"))],
     state: StateOf,
     once: _Once = None,
-) -> Submitted:
+) -> Later[Submitted]:
     """Ask several questions together, as one release under one charge.
 
     It is approved, waited for and shown as any release; `answers` has one for each question.
@@ -156,8 +158,12 @@ def submit_plan(
 
 def _submitted(
     name: str, body: AskBody | PlanBody, caller: Caller, state: ServiceState, once: str | None
-) -> Submitted:
-    job = state.release_service.submit(name, caller, ask_of(body, state), once)
+) -> Later[Submitted]:
+    taken = state.release_service.begin(name, caller, ask_of(body, state), once)
+    return taken.then(partial(_taken, state))
+
+
+def _taken(state: ServiceState, job: Job) -> Submitted:
     now = state.clock()
     return Submitted(
         id=job.id,

@@ -139,7 +139,7 @@ def preview_schedule(
     scheduled = body.scheduled(state)
     first = body.request.model_copy(update={"tag": scheduled.tags[0]}).model_dump()
     kind = PlanPreviewBody if isinstance(body.request, PlanBody) else PreviewBody
-    preview = previewed(name, kind.model_validate(first), caller, state)
+    preview = previewed(name, kind.model_validate(first), caller, state).wait()
     return _expected(state, name, scheduled, caller, preview)
 
 

@@ -310,6 +310,10 @@ def _connect(
         # encrypted are not written (:data:`_UNENCRYPTED`).
         with contextlib.suppress(duckdb.CatalogException):
             connection.execute("set force_mbedtls_unsafe = true")
+        # Eight threads for files that are far away wait in every instance otherwise, and a service
+        # has an instance for each open table.  DuckDB before 2.0 has none.
+        with contextlib.suppress(duckdb.CatalogException):
+            connection.execute("set async_threads = 1")
         # The plan has the small side of every join on the right.  DuckDB guesses the sizes, and
         # after a filter it may build its table on the rows of the data instead.
         connection.execute("set disabled_optimizers = 'build_side_probe_side'")
