@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import exc
 
+from tacit.service import database as database_module
 from tacit.service.database import Database, GroupCommit, Later, Prepared, metadata
 from tacit.service.problem import Problem
 
@@ -93,6 +95,31 @@ def test_connections_that_were_closed_are_opened_again(filled: Database) -> None
         connection.close()
     if filled.on_server:  # as where a server was started again
         assert filled.scalar(count) == len(_ROWS)
+
+
+def test_a_connection_that_was_cut_a_moment_ago_is_replaced(
+    postgres: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = sa.text("select pg_backend_pid()")
+    end = Prepared(sa.select(sa.func.pg_terminate_backend(sa.bindparam("pid", type_=sa.Integer))))
+    of_it = sa.column("pid") == sa.bindparam("pid", type_=sa.Integer)
+    active = sa.select(sa.func.count()).select_from(sa.table("pg_stat_activity"))
+    there = Prepared(active.where(of_it))
+    monkeypatch.setattr(database_module, "_FRESH", 600.0)
+    with Database(postgres.dsn()) as database:
+
+        def process() -> Any:
+            with database.begin() as run:
+                return run.execute(own).scalar()
+
+        assert database.scalar(there, pid=0) == 0  # on a connection of its own from here on
+        first = process()
+        assert process() == first  # it is taken again, and the server is not asked
+        database.scalar(end, pid=first)
+        limit = time.monotonic() + 60
+        while database.scalar(there, pid=first):
+            assert time.monotonic() < limit
+        assert process() != first
 
 
 def test_a_list_is_no_part_of_a_prepared_statement(database: Database) -> None:

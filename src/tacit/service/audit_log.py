@@ -254,7 +254,7 @@ def _appended(run: sa.Connection, bodies: Iterable[dict[str, Any]]) -> list[Audi
         sequence += 1
         body |= {"format": _FORMAT, "sequence": sequence, "previous": previous}
         body["when"] = datetime.now(UTC).isoformat(timespec="milliseconds")
-        stored = json.dumps(body, sort_keys=True, separators=(",", ":"))
+        stored = _STORED.encode(body)
         previous = _digest(stored)
         rows.append({"sequence": sequence, "hash": previous, "event": stored})
         del body["format"]
@@ -263,6 +263,7 @@ def _appended(run: sa.Connection, bodies: Iterable[dict[str, Any]]) -> list[Audi
     return events
 
 
+_STORED = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 _LAST = Prepared(
     sa.select(_events.c.sequence, _events.c.hash).order_by(_events.c.sequence.desc()).limit(1)
 )
@@ -291,6 +292,11 @@ _UNPAIRED = re.compile("[\ud800-\udfff]")
 
 def _plain(value: Any) -> Any:
     """Return JSON without floats, with text of a bounded length that any database takes."""
+    kind = type(value)  # most are of these, and a look for any mapping takes ten times as long
+    if kind is str and value.isascii() and len(value) <= _MAX_TEXT:
+        return value
+    if kind is dict:
+        return {_plain(str(name)): _plain(one) for name, one in value.items()}
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, Mapping):

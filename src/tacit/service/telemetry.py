@@ -81,7 +81,11 @@ def log(event: str, *, level: int = logging.INFO, error: bool = False, **fields:
     if current is not None:
         # Not as exc_info: a handler of someone else would write the text as well.
         fields["error"] = exception_locations(current)
-    logging.getLogger(LOGGER).log(level, event, extra={_FIELDS: fields})
+    logger = logging.getLogger(LOGGER)
+    if logger.isEnabledFor(level):  # made here: to look for the line that called takes longer
+        record = logging.LogRecord(LOGGER, level, __file__, 0, event, (), None, "log")
+        setattr(record, _FIELDS, fields)
+        logger.handle(record)
 
 
 class JsonLines(logging.Formatter):
@@ -100,7 +104,10 @@ class JsonLines(logging.Formatter):
                 line["message"] = record.getMessage()
         if record.exc_info and record.exc_info[1] is not None:
             line["error"] = exception_locations(record.exc_info[1])
-        return json.dumps(line, separators=(",", ":"), default=lambda value: type(value).__name__)
+        return _LINE.encode(line)
+
+
+_LINE = json.JSONEncoder(separators=(",", ":"), default=lambda value: type(value).__name__)
 
 
 def exception_locations(error: BaseException) -> list[str]:

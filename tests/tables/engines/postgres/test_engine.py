@@ -226,6 +226,20 @@ def pgbouncer_ask(source, **options):
         return answer.release(epsilon=10**5).to_dict()["people"]
 
 
+def test_a_service_has_statements_prepared_where_no_pooler_is_in_between(postgres, pooled):
+    import sqlalchemy as sa
+
+    from tacit.service.database import Database, Prepared
+
+    once = Prepared(sa.select((sa.bindparam("x", type_=sa.Integer) + 1).label("after")))
+    names = "select count(*) from pg_prepared_statements"
+    for address, prepared in ((postgres.dsn(), True), (pooled(), False)):
+        with Database(address) as database:
+            assert [database.scalar(once, x=x) for x in range(6)] == [1, 2, 3, 4, 5, 6]
+            (connection,) = database._open._idle
+            assert (connection.execute(names).fetchone()[0] > 0) is prepared
+
+
 @pytest.mark.usefixtures("pgbouncer_visits")
 def test_tables_and_ledgers_are_used_by_many_at_once_and_nothing_stays_set(pooled):
     create_ledger(pooled(ledger="a"), dataset="d", budget=tc.epsilon(1)).close()
