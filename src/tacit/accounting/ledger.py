@@ -287,7 +287,7 @@ class Ledger(Shown):
         own, names = list(map(self.payer.key, keys)), self.payer.accounts
         with self.chain.read(self.chain.wanted(*own, accounts=bool(names))) as (transaction, head):
             entries = [entry_of(transaction.about(key)) for key in own]
-            accounts = self.chain.accounts(transaction) if names else Accounts()
+            accounts = self.chain.accounts(transaction, head) if names else Accounts()
             return Look(head, entries, list(map(accounts.of, names)))
 
     def about(self, entry: Entry) -> tuple[str, Mapping[str, Json]]:
@@ -806,7 +806,7 @@ def accounts_of(ledger: Ledger) -> list[Account]:
 def named_accounts(ledger: Ledger, names: Sequence[str]) -> tuple[Head, list[Account]]:
     """Return the totals of a ledger and some of its accounts, of one state of it."""
     with ledger.chain.read(ledger.chain.wanted(accounts=True)) as (transaction, head):
-        accounts = ledger.chain.accounts(transaction)
+        accounts = ledger.chain.accounts(transaction, head)
         return head, [accounts.of(account_name(name)) for name in names]
 
 

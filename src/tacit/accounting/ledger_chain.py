@@ -799,10 +799,13 @@ class CheckedChain:
         """Return whether all of these costs, counted as the budget is, would be granted now."""
         return self.head().spending.affords(*costs)
 
-    def accounts(self, transaction: Transaction) -> Accounts:
+    def accounts(self, transaction: Transaction, head: Head | None = None) -> Accounts:
         """Return the accounts of the chain, up to the last event of a transaction."""
-        # Only the events since the last look are read.
+        # Only the events since the last look are read: none where the head of the transaction, for
+        # one that only looks, is the last event that was counted.
         sequence, digest, accounts = self._counted
+        if head is not None and (head.sequence, head.hash) == (sequence, digest):
+            return accounts
         later = list(transaction.events(sequence))
         if not later:
             return accounts

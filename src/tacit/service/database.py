@@ -133,7 +133,7 @@ class Prepared:
             self.change(run, **rows[0])
             return
         made = self.text(run.dialect)
-        cursor = run.connection.cursor()
+        cursor: Any = run.connection.cursor()
         try:
             cursor.executemany(made.text, [made.values(row) for row in rows])
         except BaseException as error:

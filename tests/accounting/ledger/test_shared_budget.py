@@ -271,6 +271,22 @@ def ledger():
         yield found
 
 
+def test_a_look_at_an_account_reads_the_events_since_the_last_one(ledger, monkeypatch):
+    store, read = ledger.chain.store, []
+    events = store.events
+    monkeypatch.setattr(store, "events", lambda after=0: read.append(after) or events(after))
+    payer = on_account_of(ledger, "analyst:ada")
+    payer.charge("k1", SHARED_BUDGET_COST, {})
+    assert account_of(ledger, "analyst:ada").spent == SHARED_BUDGET_COST
+    read.clear()
+    assert account_of(ledger, "analyst:ada").spent == SHARED_BUDGET_COST
+    assert read == []
+    payer.charge("k2", SHARED_BUDGET_COST, {})
+    read.clear()
+    assert account_of(ledger, "analyst:ada").spent == SHARED_BUDGET_COST + SHARED_BUDGET_COST
+    assert read == [2]
+
+
 def test_a_charge_names_its_accounts_and_counts_in_each(ledger):
     view = on_account_of(ledger, "team:a", "analyst:ada")
     entry = view.charge("k", epsilon("1/4"), {})
