@@ -84,8 +84,11 @@ _KINDS = {
     "access": _Kind("a database of Access", "export the table from Access to a CSV file (UTF-8)"),
     "excel": _Kind("a workbook", "name it .xlsx"),
     "workbook": _Kind(
-        "a workbook with a password, or of another kind than .xlsx",
+        "a workbook of another kind than .xlsx",
         "save it as .xlsx without a password, in a place that is safe, or as CSV (UTF-8)",
+    ),
+    "locked workbook": _Kind(
+        "a workbook with a password", "save it without one, in a place that is safe"
     ),
     "zip": _Kind("a zip archive", "unpack it, and name the files in it"),
     "tar": _Kind("a tar archive", "unpack it, and name the files in it"),
@@ -286,6 +289,8 @@ def _content(path: str) -> str:
     by_name = _NAMES.get(end, "")
     by_bytes = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
     if by_bytes and not (plain and by_bytes in _WORDS):
+        if (by_bytes, by_name) == ("workbook", "excel"):  # Excel locks an .xlsx within one of old
+            return "locked workbook"
         return by_name if by_name in _WITHIN.get(by_bytes, ()) else by_bytes
     if by_name and not (plain and (is_packed(by_name) or by_name == "gzip")):
         return by_name

@@ -161,6 +161,16 @@ class Publications(Exports):
         Raises:
             UsageError: Answers of different dimensions or without a group, no such column, or a
                 file that cannot be written.
+
+        Example:
+            >>> import json, pyarrow, tacit as tc
+            >>> ages = pyarrow.table({"site": ["01", "02", "02"]})
+            >>> session = tc.Session(ages, unit=tc.one_row_each, budget=tc.epsilon(1))
+            >>> answer = session.group_by("site", keys=["01", "02"]).agg(n=tc.count())
+            >>> answer = answer.release(epsilon=1)
+            >>> published = json.loads(answer.to_json_stat())
+            >>> published["version"], published["dimension"]["site"]["category"]["index"]
+            ('2.0', ['01', '02'])
         """
         return _written(path, json_stat(self._cube(labels), time=time))
 
@@ -198,6 +208,15 @@ class Publications(Exports):
         Raises:
             UsageError: Answers of different dimensions or without a group, no such column, a text
                 of more than 256 characters, or a file that cannot be written.
+
+        Example:
+            >>> import pyarrow, tacit as tc
+            >>> ages = pyarrow.table({"site": ["01", "02", "02"]})
+            >>> session = tc.Session(ages, unit=tc.one_row_each, budget=tc.epsilon(1))
+            >>> answer = session.group_by("site", keys=["01", "02"]).agg(n=tc.count())
+            >>> answer = answer.release(epsilon=1)
+            >>> 'VALUES("site")="01",' in answer.to_px()
+            True
         """
         return _written(path, px(self._cube(labels), time=time))
 

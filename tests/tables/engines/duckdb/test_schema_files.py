@@ -23,7 +23,7 @@ import tacit as tc
 from support.tables.column_questions import answers, count
 from tacit.errors import DataSourceError, UsageError
 from tacit.expressions.expression import col
-from tacit.tables.engines.duckdb import schema_files
+from tacit.tables.engines.duckdb import frames, schema_files
 from tacit.tables.open_source import open_source
 
 DAY = datetime.date
@@ -114,8 +114,8 @@ def test_a_small_file_is_read_where_it_is_as_a_large_one_is_from_a_copy(
         return batches(path, used)
 
     monkeypatch.setitem(schema_files._BATCHES, kind, noted)
-    for share in (schema_files._SHARE, 10**12):
-        monkeypatch.setattr(schema_files, "_SHARE", share)
+    for share in (frames._SHARE, 10**12):
+        monkeypatch.setattr(frames, "_SHARE", share)
         with open_source(tmp_path / name) as source:
             found.append(answers(source, {"number": "float", "word": "text"}))
             sizes = source.engine.rows("select estimated_size from duckdb_tables() where temporary")

@@ -176,10 +176,18 @@ def test_a_sheet_of_a_chart_is_no_table(tmp_path):
     assert rows_of(tmp_path / "v.xlsx") == [("1",), ("2",)]
 
 
-@pytest.mark.parametrize("name", ["v.xls", "v.xlsb", "v.xlsx"])
-def test_other_workbooks_are_refused_with_the_way_to_their_rows(name, tmp_path):
+@pytest.mark.parametrize(
+    "name, problem",
+    [
+        ("v.xls", r"a workbook of another kind than \.xlsx: save it as \.xlsx without a password"),
+        ("v.xlsb", r"a workbook of another kind than \.xlsx: save it as \.xlsx without a password"),
+        ("v.xlsx", "a workbook with a password: save it without one, in a place that is safe"),
+        ("v.xlsm", "a workbook with a password: save it without one, in a place that is safe"),
+    ],
+)
+def test_other_workbooks_are_refused_with_the_way_to_their_rows(name, problem, tmp_path):
     (tmp_path / name).write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
-    with pytest.raises(DataSourceError, match=r"save it as \.xlsx without a password"):
+    with pytest.raises(DataSourceError, match=problem):
         open_source(tmp_path / name)
 
 

@@ -6,6 +6,7 @@ import datetime
 import os
 import re
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 
 _MAX_BITS = 256
+_ROWS, _BATCHES = 2_048, 256  # of batches that are imported together
+_SHARE = 8  # what is read where it is takes at most this part of the memory of the engine
 
 
 def texts(cells: Iterable[Any]) -> Any:
@@ -348,18 +351,71 @@ def import_batches(
     engine: DuckEngine,
     cells: Sequence[str] = ("*",),
 ) -> None:
-    """Fill a table with batches of Arrow, or with nothing where they note a file that failed."""
+    """Fill a table with batches of Arrow, or raise where they note a file that failed."""
     # cells: the SQL of the columns of the table, of those of the batches.
     # An error within a stream would reach the engine, whose message may quote the data.
+    #
+    # A transaction of all of them would hold a copy of the rows in each thread, and another one at
+    # its end.  So each part is committed; what a fill that failed left is removed by the next one,
+    # which comes before any query.
     import pyarrow as pa
 
     failed: list[str] = []
-    rows = pa.RecordBatchReader.from_batches(schema, batches(failed))
-    with engine.all_or_nothing():
-        stream = engine.register(Stream(rows))
-        engine.rows(f"insert into {table} select {', '.join(cells)} from {stream}")
-        if failed:
-            raise unread_to_its_end(failed[0])
+    relation = engine.register(schema.empty_table())
+    engine.rows(f"delete from {table}")
+    for part in _joined(batches(failed)):
+        engine.register(pa.Table.from_batches(part, schema), relation)
+        engine.rows(f"insert into {table} select {', '.join(cells)} from {relation}")
+    engine.register(schema.empty_table(), relation)
+    if failed:
+        raise unread_to_its_end(failed[0])
+
+
+def _joined(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[list[pyarrow.RecordBatch]]:
+    """Yield batches together that are small."""
+    part: list[pyarrow.RecordBatch] = []
+    for batch in batches:
+        part.append(batch)
+        if sum(each.num_rows for each in part) >= _ROWS or len(part) >= _BATCHES:
+            yield part
+            part = []
+    if part:
+        yield part
+
+
+def hold_batches(
+    table: str,
+    relation: str,
+    schema: pyarrow.Schema,
+    batches: Callable[[list[str]], Iterator[pyarrow.RecordBatch]],
+    engine: DuckEngine,
+) -> None:
+    """Have the view of a table show batches where they are, or fill it with those of a long file.
+
+    Raises where they note a file that failed.
+    """
+    import pyarrow as pa
+
+    failed: list[str] = []
+    read = batches(failed)
+    held, left = deque[Any](), engine.memory // _SHARE
+
+    def each(noted: list[str]) -> Iterator[Any]:
+        while held:
+            yield held.popleft()
+        yield from read
+        noted += failed
+
+    for batch in read:
+        held.append(batch)
+        left -= batch.nbytes
+        if left < 0:  # too many to stay here: the engine may spill them
+            import_batches(table, schema, each, engine)
+            return
+    if failed:
+        raise unread_to_its_end(failed[0])
+    rows = engine.register(pa.Table.from_batches(held, schema))
+    engine.view(f"select * from {rows}", relation)
 
 
 def batches_of(arrays: Sequence[Any], schema: pyarrow.Schema) -> list[Any]:

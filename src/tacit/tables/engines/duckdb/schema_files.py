@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
@@ -19,9 +18,8 @@ from tacit.tables.engines.duckdb.engine import DuckEngine
 from tacit.tables.engines.duckdb.frames import (
     as_shown,
     batches_of,
-    import_batches,
+    hold_batches,
     shown_schema,
-    unread_to_its_end,
 )
 from tacit.tables.engines.files import without_details
 
@@ -36,7 +34,6 @@ from tacit.tables.engines.files import without_details
 
 
 _ROWS, _TEXTS = 16_384, 1_024  # of a batch, and of one of ORC with columns of text
-_SHARE = 8  # what is read where it is takes at most this part of the memory of the engine
 _ORC_TIME = (
     "holds times of ORC, of which pyarrow ends every question for a far one: write days, or a "
     "Parquet file"
@@ -130,26 +127,7 @@ def _import(
             except Exception:
                 failed.append(path)
 
-    failed: list[str] = []
-    read = batches(failed)
-    held, left = deque[Any](), engine.memory // _SHARE
-
-    def each(noted: list[str]) -> Iterator[Any]:
-        while held:
-            yield held.popleft()
-        yield from read
-        noted += failed
-
-    for batch in read:
-        held.append(batch)
-        left -= batch.nbytes
-        if left < 0:  # too many to stay here: the engine may spill them
-            import_batches(table, shown, each, engine)
-            return
-    if failed:
-        raise unread_to_its_end(failed[0])
-    rows = engine.register(pa.Table.from_batches(held, shown))
-    engine.view(f"select * from {rows}", relation)
+    hold_batches(table, relation, shown, batches, engine)
 
 
 # ---- Arrow and ORC

@@ -22,7 +22,7 @@ from tacit.errors import DataSourceError, need
 from tacit.expressions.schema import Schema
 from tacit.tables.engines.base import refuse_like_names
 from tacit.tables.engines.duckdb.engine import DuckEngine, schema_of
-from tacit.tables.engines.duckdb.frames import batches_of, import_batches
+from tacit.tables.engines.duckdb.frames import batches_of, hold_batches
 from tacit.tables.reading import Code
 
 # Opening reads the dictionary of a file and no row: the names, types and formats of its columns,
@@ -40,8 +40,10 @@ from tacit.tables.reading import Code
 
 _WHOLE = {"int8": "TINYINT", "int16": "SMALLINT", "int32": "INTEGER"}
 _FLOATS = {"float": "FLOAT", "double": "DOUBLE"}
-_LEAST_ROWS = 20_000  # of a part
-_PARTS = 8  # at most, since each of them skips the rows before it again
+# Rows of a part at least, and parts at most: each of them reads the rows before it again.
+_LEAST_ROWS, _PARTS = 20_000, 5
+# Cells of a part of a Stata file, which is read from any row on, and parts: each reads its labels.
+_CELLS, _STATA_PARTS = 200_000, 32
 _PART_BYTES = 1 << 20  # of a part of a transport file, which need not skip
 _DAY = 86_400
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # of the years 1 and 9999
@@ -126,10 +128,11 @@ def open_survey(
     types = {column.name: column.kind for column in first.columns}
     refuse_like_names(types)
     table = engine.empty_table(types)
-    engine.before_reading(partial(_import, opened, table, proxy(engine)))
+    relation = engine.view(f"select * from {table}")
+    engine.before_reading(partial(_import, opened, table, relation, proxy(engine)))
     missing = {c.name: list(c.missing) for c in first.columns if c.missing}
     labels = {c.name: dict(c.labels) for c in first.columns if c.labels}
-    return SurveyTable(table, schema_of(types), missing, labels)
+    return SurveyTable(relation, schema_of(types), missing, labels)
 
 
 # ---- the dictionary
@@ -297,12 +300,14 @@ def _labels(given: Mapping[Any, str], stored: str) -> dict[str | int | float, st
 # ---- the rows
 
 
-def _import(files: Sequence[SurveyFile], table: str, engine: DuckEngine) -> None:
+def _import(
+    files: Sequence[SurveyFile], table: str, relation: str, engine: DuckEngine
+) -> None:
     """Fill the table with the rows of all files, or with none."""
     import pyarrow as pa
 
     schema = pa.schema([(c.name, _arrow_type(c)) for c in files[0].columns])
-    import_batches(table, schema, partial(_batches, files, schema), engine)
+    hold_batches(table, relation, schema, partial(_batches, files, schema), engine)
 
 
 def _arrow_type(column: SurveyColumn) -> Any:
@@ -329,10 +334,7 @@ def _batches(files: Sequence[SurveyFile], schema: Any, failed: list[str]) -> Ite
                 raise DataSourceError("the file has another dictionary than when it was opened")
             read = 0
             for cells in _parts(again):
-                arrays = [
-                    _array(list(values), column, file)
-                    for values, column in zip(cells, file.columns, strict=True)
-                ]
+                arrays = [_array(cells.pop(0), column, file) for column in file.columns]
                 read += len(arrays[0])
                 yield from batches_of(arrays, schema)
             if again.rows is not None and read != again.rows:
@@ -343,6 +345,7 @@ def _batches(files: Sequence[SurveyFile], schema: Any, failed: list[str]) -> Ite
 
 def _parts(file: SurveyFile) -> Iterator[list[Any]]:
     """Yield the columns of the file as lists, part by part."""
+    # Nothing here refers to a part: who takes a column from it frees its cells.
     reader = _reader(file.kind)
     options: dict[str, Any] = {
         **_as_stored(file.kind),
@@ -352,17 +355,17 @@ def _parts(file: SurveyFile) -> Iterator[list[Any]]:
         options["encoding"] = "ISO-8859-1"  # each byte is a character of it: no cell ends the read
     if file.kind == "sas_transport":
         for part in _transport_parts(file):
-            cells, _ = reader(part, **options)
-            yield list(cells.values())
+            yield list(reader(part, **options)[0].values())
         return
     if file.kind == "spss_portable" or not file.rows:  # it does not say how many rows it has
-        cells, _ = reader(file.path, **options)
-        yield list(cells.values())
+        yield list(reader(file.path, **options)[0].values())
         return
-    step = max(_LEAST_ROWS, -(-file.rows // _PARTS))
+    least, parts = _LEAST_ROWS, _PARTS
+    if file.kind == "stata":
+        least, parts = _CELLS // len(file.columns), _STATA_PARTS
+    step = max(least, -(-file.rows // parts))
     for start in range(0, file.rows, step):
-        cells, _ = reader(file.path, row_offset=start, row_limit=step, **options)
-        yield list(cells.values())
+        yield list(reader(file.path, row_offset=start, row_limit=step, **options)[0].values())
 
 
 def _array(values: list[Any], column: SurveyColumn, file: SurveyFile) -> Any:
