@@ -170,7 +170,7 @@ class Publications(Exports):
             >>> answer = answer.release(epsilon=1)
             >>> published = json.loads(answer.to_json_stat())
             >>> published["version"], published["dimension"]["site"]["category"]["index"]
-            ('2.0', ['01', '02'])
+            ('2.0', {'01': 0, '02': 1})
         """
         return _written(path, json_stat(self._cube(labels), time=time))
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import bz2
 import json
-import lzma
 import sqlite3
 import subprocess
 import sys
@@ -18,8 +16,8 @@ import pytest
 import xlsxwriter
 
 # Bytes above those of the same process when it has read ten rows of the same kind: neither the
-# engine nor the code of a library grows with the rows.  Of a packed file it is the content that is
-# compared where the rows that the engine must hold are longer than the packed ones.
+# engine nor the code of a library grows with the rows.  Of a workbook it is the XML in it that is
+# compared: how far it is packed depends on the values.
 
 ROWS = 100_000
 READ = """
@@ -147,13 +145,12 @@ WRITERS: dict[str, Any] = {
     "xpt": survey("write_xport"),
     "sqlite": database,
     "csv": lambda data, path: text(data, path.open("w")),
-    "csv.bz2": lambda data, path: text(data, bz2.open(path, "wt")),
-    "csv.xz": lambda data, path: text(data, lzma.open(path, "wt", preset=0)),
     "dat": fixed,
     "xlsx": excel,
     "ods": opendocument,
 }
 OPTIONS: dict[str, Any] = {
+    "sqlite": {"table": "t"},
     "jsonl": {"header": table(1).column_names},
     "dat": {
         "layout": [
@@ -169,10 +166,6 @@ def content(path: Path) -> int:
     if path.suffix in (".xlsx", ".ods"):
         with zipfile.ZipFile(path) as file:
             return sum(part.file_size for part in file.infolist())
-    if path.suffix in (".bz2", ".xz"):
-        opened = bz2.open if path.suffix == ".bz2" else lzma.open
-        with opened(path) as file:
-            return sum(len(part) for part in iter(lambda: file.read(1 << 20), b""))
     return path.stat().st_size
 
 
@@ -189,5 +182,4 @@ def test_a_hundred_thousand_rows_take_three_times_their_file_at_most(end, tmp_pa
         text=True,
     )
     assert run.returncode == 0, run.stderr
-    print(end, path_ratio := int(run.stdout) / content(large), large.stat().st_size)
     assert int(run.stdout) <= 3 * content(large)

@@ -10,7 +10,6 @@ import random
 import shutil
 import struct
 import subprocess
-import sys
 import time
 import warnings
 from pathlib import Path
@@ -463,54 +462,6 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
 
 
 # ---- memory and pace
-
-
-def memory(code: str, *args: object) -> float:
-    """Return the megabytes that a program took for its work."""
-    whole = f"""
-import sys
-import duckdb, numpy, pandas, pyarrow, pyreadstat
-import tacit as tc
-from tacit.tables.engines.duckdb import survey
-from tacit.tables.open_source import open_source
-def peak():
-    return int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0])
-tc.Session(pandas.DataFrame({{"x": [1]}}), tc.one_row_each, tc.epsilon(1), tc.in_memory).close()
-open_source(sys.argv[2]).close()  # what an engine takes with any file
-before = peak()
-{code}
-print((peak() - before) / 1024)
-"""
-    run = subprocess.run(
-        [sys.executable, "-c", whole, *map(str, args)], capture_output=True, text=True
-    )
-    assert run.returncode == 0, run.stderr
-    return float(run.stdout)
-
-
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's own account")
-@pytest.mark.parametrize("end", ["zsav", "dta", "xpt"])
-def test_a_hundred_thousand_rows_are_in_memory_part_by_part(end, tmp_path):
-    draw = np.random.default_rng(1)
-    n = 100_000
-    frame = pd.DataFrame({
-        **{f"c{i}": draw.integers(0, 10, n).astype(float) for i in range(12)},
-        **{f"x{i}": draw.normal(size=n) for i in range(4)},
-        **{f"s{i}": draw.choice(["north", "south"], n) for i in range(4)},
-    })  # fmt: skip
-    path = tmp_path / f"a.{end}"
-    WRITERS[end](frame, path)
-    small = tmp_path / f"b.{end}"
-    WRITERS[end](frame[:2], small)
-    megabytes = memory(
-        "with open_source(sys.argv[1]) as source:\n"
-        "    assert source.engine.rows(f'select count(*) from {source.relation} as t') == "
-        "[(100_000,)]",
-        path,
-        small,
-    )
-    # Whatever is in it; a file packed as zsav is unpacked.
-    assert megabytes <= max(3 * path.stat().st_size / 2**20, 80)
 
 
 # ---- bad input

@@ -300,9 +300,7 @@ def _labels(given: Mapping[Any, str], stored: str) -> dict[str | int | float, st
 # ---- the rows
 
 
-def _import(
-    files: Sequence[SurveyFile], table: str, relation: str, engine: DuckEngine
-) -> None:
+def _import(files: Sequence[SurveyFile], table: str, relation: str, engine: DuckEngine) -> None:
     """Fill the table with the rows of all files, or with none."""
     import pyarrow as pa
 
@@ -357,15 +355,21 @@ def _parts(file: SurveyFile) -> Iterator[list[Any]]:
         for part in _transport_parts(file):
             yield list(reader(part, **options)[0].values())
         return
-    if file.kind == "spss_portable" or not file.rows:  # it does not say how many rows it has
-        yield list(reader(file.path, **options)[0].values())
-        return
+    rows = file.rows
+    if rows is None or rows < 0:  # a portable file does not say: a cell of it takes two characters
+        rows = os.path.getsize(file.path) // (2 * len(file.columns)) + 1
     least, parts = _LEAST_ROWS, _PARTS
+    if file.kind == "spss_portable":
+        parts *= 4  # since most cells are longer
     if file.kind == "stata":
         least, parts = _CELLS // len(file.columns), _STATA_PARTS
-    step = max(least, -(-file.rows // parts))
-    for start in range(0, file.rows, step):
-        yield list(reader(file.path, row_offset=start, row_limit=step, **options)[0].values())
+    step = max(least, -(-rows // parts))
+    for start in range(0, rows, step):
+        part = list(reader(file.path, row_offset=start, row_limit=step, **options)[0].values())
+        last = len(part[0]) < step
+        yield part
+        if last:
+            return
 
 
 def _array(values: list[Any], column: SurveyColumn, file: SurveyFile) -> Any:
