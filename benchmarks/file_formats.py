@@ -1,7 +1,7 @@
 """Reading a file of each format against its plain reader: CPU seconds and memory.
 
-100,000 rows of 20 columns; each figure is of a process of its own, on Linux, which has read ten rows
-in the same way: so neither the imports nor the engine itself count.
+100,000 rows of 20 columns; each figure is of a process of its own, on Linux, which has read ten
+rows in the same way: so neither the imports nor the engine itself count.
 Run: ``python benchmarks/file_formats.py [rows] [names ...]``.
 """
 

@@ -177,7 +177,7 @@ def test_a_sheet_of_a_chart_is_no_table(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name, problem",
+    ("name", "problem"),
     [
         ("v.xls", r"a workbook of another kind than \.xlsx: save it as \.xlsx without a password"),
         ("v.xlsb", r"a workbook of another kind than \.xlsx: save it as \.xlsx without a password"),

@@ -44,6 +44,7 @@ _FLOATS = {"float": "FLOAT", "double": "DOUBLE"}
 _LEAST_ROWS, _PARTS = 20_000, 5
 # Cells of a part of a Stata file, which is read from any row on, and parts: each reads its labels.
 _CELLS, _STATA_PARTS = 200_000, 32
+_CELL = 8  # characters of a cell of a portable file, about
 _PART_BYTES = 1 << 20  # of a part of a transport file, which need not skip
 _DAY = 86_400
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # of the years 1 and 9999
@@ -355,20 +356,17 @@ def _parts(file: SurveyFile) -> Iterator[list[Any]]:
         for part in _transport_parts(file):
             yield list(reader(part, **options)[0].values())
         return
-    rows = file.rows
-    if rows is None or rows < 0:  # a portable file does not say: a cell of it takes two characters
-        rows = os.path.getsize(file.path) // (2 * len(file.columns)) + 1
-    least, parts = _LEAST_ROWS, _PARTS
-    if file.kind == "spss_portable":
-        parts *= 4  # since most cells are longer
+    least, parts, rows = _LEAST_ROWS, _PARTS, file.rows
     if file.kind == "stata":
         least, parts = _CELLS // len(file.columns), _STATA_PARTS
+    if rows is None:  # it does not say: a guess, from which only the size of a part follows
+        rows = os.path.getsize(file.path) // (_CELL * len(file.columns))
     step = max(least, -(-rows // parts))
-    for start in range(0, rows, step):
+    for start in count(0, step):
         part = list(reader(file.path, row_offset=start, row_limit=step, **options)[0].values())
         last = len(part[0]) < step
         yield part
-        if last:
+        if last or start + step == file.rows:
             return
 
 
