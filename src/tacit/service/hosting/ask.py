@@ -504,7 +504,7 @@ def words_of(asked: Asked, tag: str | None = None) -> str:
         whole = words_of(plan_parts(asked).question, tag)
         return f"{len(members_of(asked))} questions together: {whole[0].lower()}{whole[1:]}"
     # How a table is read is declared with the data set, and shown there.
-    query = {**asked.described(), "reading": None}
+    query: dict[str, Any] = {**asked.described(), "reading": None}
     if "inner" in query:
         query["inner"] = {**query["inner"], "reading": None}
     return question_words({"query": query, "tag": tag})

@@ -6,7 +6,7 @@ import itertools
 import operator
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial, reduce
@@ -699,7 +699,7 @@ class PartedQuery:
 
     def _queries(
         self, parts: int, requests: Sequence[Request], by_number: bool
-    ) -> Iterator[IntegerQuery]:
+    ) -> Generator[IntegerQuery]:
         """Return a query for each part, each to be used before the next."""
         divides = self._source.engine.dialect.part is not None
         if not requests or parts <= _READINGS or not divides:

@@ -353,8 +353,8 @@ def _parts(file: SurveyFile) -> Iterator[list[Any]]:
     if file.kind != "spss_portable":  # it has a table of its characters
         options["encoding"] = "ISO-8859-1"  # each byte is a character of it: no cell ends the read
     if file.kind == "sas_transport":
-        for part in _transport_parts(file):
-            yield list(reader(part, **options)[0].values())
+        for records in _transport_parts(file):
+            yield list(reader(records, **options)[0].values())
         return
     least, parts, rows = _LEAST_ROWS, _PARTS, file.rows
     if file.kind == "stata":
