@@ -282,14 +282,6 @@ class Ledger(Shown):
         with self.chain.read(Wanted(wanted)) as (transaction, _):
             return [entry_of(transaction.about(key)) for key in wanted]
 
-    def look(self, *keys: str) -> Look:
-        """Return what :meth:`find` does of some keys, and what is left, of one state."""
-        own, names = list(map(self.payer.key, keys)), self.payer.accounts
-        with self.chain.read(self.chain.wanted(*own, accounts=bool(names))) as (transaction, head):
-            entries = [entry_of(transaction.about(key)) for key in own]
-            accounts = self.chain.accounts(transaction, head) if names else Accounts()
-            return Look(head, entries, list(map(accounts.of, names)))
-
     def about(self, entry: Entry) -> tuple[str, Mapping[str, Json]]:
         """Return the identity of an entry's data set, and the terms under which it was charged.
 
@@ -358,43 +350,10 @@ class Ledger(Shown):
                 an open release was charged with.
             LedgerError: the ledger cannot be written; nothing was spent.
         """
-        (made,) = self.charge_each([Payment(self.payer, key, cost, question)])
+        (made,) = charge_each(self, [Payment(self.payer, key, cost, question)])
         if isinstance(made, TacitError):
             raise made
         return made
-
-    def charge_each(self, payments: Sequence[Payment]) -> list[Entry | TacitError]:
-        """Do what :meth:`charge` does for several payers and questions, in one transaction.
-
-        Args:
-            payments: the charges, in the order in which they are decided.
-
-        Returns:
-            of each its entry, or why it is refused: nothing was spent on it then.
-
-        Raises:
-            LedgerError: the ledger cannot be written; nothing was spent on any of them.
-        """
-        described = list(map(_described, payments))
-        keys = [
-            one.payer.key(one.key) if isinstance(text, str) else ""
-            for one, text in zip(payments, described, strict=True)
-        ]
-        each = list(zip(keys, described, payments, strict=True))
-        named = any(one.payer.accounts for one in payments)
-        with self.chain.write(self.chain.wanted(*keys, accounts=named)) as (transaction, head):
-            entries = {key: entry_of(transaction.about(key)) for key in dict.fromkeys(keys)}
-            new: dict[str, Payment] = {}
-            for key, text, payment in each:
-                if isinstance(text, str) and entries[key] is None:
-                    new.setdefault(key, payment)
-            made = dict(zip(new, self.chain.spend(transaction, head, [*new.values()]), strict=True))
-        return [
-            text
-            if isinstance(text, TacitError)
-            else _same(entries[key] or made[key], text, payment)
-            for key, text, payment in each
-        ]
 
     def record(self, entry: Entry, answer: Mapping[str, Json]) -> Entry:
         """Store the released answer of a charge, and return the entry as it is recorded.
@@ -541,6 +500,49 @@ class Ledger(Shown):
 
     def __repr__(self) -> str:
         return f"<Ledger of {self.dataset!r}: {self._store.name}>"
+
+
+def look_at(ledger: Ledger, *keys: str) -> Look:
+    """Return what :meth:`Ledger.find` does of some keys, and what is left, of one state."""
+    own, names = list(map(ledger.payer.key, keys)), ledger.payer.accounts
+    wanted = ledger.chain.wanted(*own, accounts=bool(names))
+    with ledger.chain.read(wanted) as (transaction, head):
+        entries = [entry_of(transaction.about(key)) for key in own]
+        accounts = ledger.chain.accounts(transaction, head) if names else Accounts()
+        return Look(head, entries, list(map(accounts.of, names)))
+
+
+def charge_each(ledger: Ledger, payments: Sequence[Payment]) -> list[Entry | TacitError]:
+    """Do what :meth:`Ledger.charge` does for several payers and questions, in one transaction.
+
+    Args:
+        ledger: that all of them are charged to.
+        payments: the charges, in the order in which they are decided.
+
+    Returns:
+        of each its entry, or why it is refused: nothing was spent on it then.
+
+    Raises:
+        LedgerError: the ledger cannot be written; nothing was spent on any of them.
+    """
+    described = list(map(_described, payments))
+    keys = [
+        one.payer.key(one.key) if isinstance(text, str) else ""
+        for one, text in zip(payments, described, strict=True)
+    ]
+    each = list(zip(keys, described, payments, strict=True))
+    named = any(one.payer.accounts for one in payments)
+    with ledger.chain.write(ledger.chain.wanted(*keys, accounts=named)) as (transaction, head):
+        entries = {key: entry_of(transaction.about(key)) for key in dict.fromkeys(keys)}
+        new: dict[str, Payment] = {}
+        for key, text, payment in each:
+            if isinstance(text, str) and entries[key] is None:
+                new.setdefault(key, payment)
+        made = dict(zip(new, ledger.chain.spend(transaction, head, [*new.values()]), strict=True))
+    return [
+        text if isinstance(text, TacitError) else _same(entries[key] or made[key], text, payment)
+        for key, text, payment in each
+    ]
 
 
 def _refuse_dearer(entry: Entry, cost: Budget) -> None:

@@ -135,7 +135,7 @@ class UnlockedStore(SqliteStore):
     """A mutant of the store that takes no lock before it reads."""
 
     @contextlib.contextmanager
-    def write(self):
+    def write(self, wanted=None):
         yield SlowTransaction(self._connection)
 
 

@@ -36,7 +36,7 @@ from tacit.accounting import (
     rho,
 )
 from tacit.accounting.budget import fit
-from tacit.accounting.ledger import Ledger, accounts_of, on_account_of, set_cap
+from tacit.accounting.ledger import Ledger, accounts_of, charge_each, on_account_of, set_cap
 from tacit.accounting.ledger_chain import (
     FORMAT,
     Entry,
@@ -84,7 +84,8 @@ def test_charges_together_are_those_one_after_another(ledger):
     ledger.record(ledger.charge("old", epsilon("1/8"), {}), {"n": 1})
     team, other = (on_account_of(ledger, name).payer for name in ("team:a", "team:b"))
     before = ledger.chain.head().sequence
-    made = ledger.charge_each(
+    made = charge_each(
+        ledger,
         [
             Payment(team, "one", epsilon("1/8"), {"count": 1}),
             Payment(other, "one", epsilon("1/8"), {"count": 1}),  # the same release: paid once
@@ -96,7 +97,7 @@ def test_charges_together_are_those_one_after_another(ledger):
             Payment(other, "three", epsilon("1/2"), {}),
             Payment(other, "four", epsilon("3/8"), {}),  # beyond the budget
             Payment(team, "five", epsilon("1/8"), {}),
-        ]
+        ],
     )
     kinds = [one.state if isinstance(one, Entry) else type(one) for one in made]
     open_or_not = ["open", "open", UsageError, BudgetError, "answered"]
@@ -113,9 +114,9 @@ def test_charges_together_are_those_one_after_another(ledger):
 
 def test_charges_that_are_all_refused_write_nothing(ledger):
     before = ledger.chain.head()
-    made = ledger.charge_each([Payment(Payer(), key, epsilon(2), {}) for key in "ab"])
+    made = charge_each(ledger, [Payment(Payer(), key, epsilon(2), {}) for key in "ab"])
     assert [type(one) for one in made] == [BudgetError, BudgetError]
-    assert ledger.charge_each([]) == []
+    assert charge_each(ledger, []) == []
     assert ledger.chain.head() == before
 
 

@@ -17,7 +17,7 @@ import pytest
 from accounting.ledger.ledger_edit import edit
 from accounting.ledger_postgres.roles import COST, as_role, remedy_of
 from tacit.accounting import create_ledger, epsilon, open_ledger, restore_ledger
-from tacit.accounting.ledger import on_account_of
+from tacit.accounting.ledger import charge_each, look_at, on_account_of
 from tacit.accounting.ledger_chain import Payment
 from tacit.accounting.ledger_postgres import Address, LedgerTables, is_address, shown
 from tacit.accounting.open_ledger import has_ledger
@@ -470,7 +470,7 @@ def test_a_look_is_one_message_and_sees_one_state(clinic, monkeypatch):
             "execute",
             lambda self, text, *more, **how: sent.append(text) or execute(self, text, *more, **how),
         )
-        look = answered.look(key, "other")
+        look = look_at(answered, key, "other")
         assert len(sent) == 1
         assert look.entries == [first, None]
         assert [one.name for one in look.accounts] == ["team:a"]
@@ -496,7 +496,7 @@ def test_charges_together_are_three_messages(clinic, monkeypatch):
             lambda self, text, *more, **how: sent.append(text) or execute(self, text, *more, **how),
         )
         payer = on_account_of(ledger, "team:a").payer
-        made = ledger.charge_each([Payment(payer, f"k{n}", COST, {}) for n in range(5)])
+        made = charge_each(ledger, [Payment(payer, f"k{n}", COST, {}) for n in range(5)])
         assert len(sent) == 3
         assert [one.sequence for one in made] == list(range(4, 9))
         assert ledger.verify_chain() == 8

@@ -289,9 +289,9 @@ def test_a_question_that_was_asked_often_takes_no_longer(
     steps = [0]
     execute = Prepared.execute
 
-    def counted(statement: Prepared, cursor: Any, dialect: Any, values: dict[str, Any]) -> None:
+    def counted(statement: Prepared, cursor: Any, *more: Any) -> None:
         cursor.connection.set_progress_handler(lambda: steps.append(steps.pop() + 1), 1)
-        execute(statement, cursor, dialect, values)
+        execute(statement, cursor, *more)
 
     def asked(times: int) -> dict[str, int]:
         for _ in range(times):

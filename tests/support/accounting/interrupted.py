@@ -45,9 +45,11 @@ class Interrupted:
         self, at: int, what: Callable[[], None], folders: tuple[str, ...] = LEDGER
     ) -> None:
         self.left, self.what, self.came, self._folders = at, what, False, folders
+        # Held here too: CPython 3.11 may call a trace function that it has just let go of.
+        self._held = self._enters
 
     def __enter__(self) -> Interrupted:
-        sys.settrace(self._enters)
+        sys.settrace(self._held)
         return self
 
     def __exit__(self, *error: object) -> None:

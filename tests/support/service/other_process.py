@@ -30,6 +30,7 @@ from tacit.service.access import Caller, Grant
 from tacit.service.hosting.ask import Ask
 from tacit.service.jobs import queue as job_module
 from tacit.service.jobs import queue as queue_module
+from tacit.service.jobs import release_service
 from tacit.service.jobs.queue import Job, Queue
 from tacit.service.jobs.release_service import ReleaseService
 from tacit.service.refresh.refreshes import Refreshes
@@ -119,9 +120,9 @@ def _inside(nth: int) -> None:
 
 
 PLACES: dict[str, Callable[[], None]] = {
-    "before the charge": lambda: _before(Ledger, "charge_each"),
+    "before the charge": lambda: _before(release_service, "charge_each"),
     "in the charge": lambda: _inside(1),
-    "charged": lambda: _after(Ledger, "charge_each"),
+    "charged": lambda: _after(release_service, "charge_each"),
     "asked": lambda: _after(ReleaseService, "submit"),
     "claimed": lambda: _before(ReleaseService, "work"),
     "before reading": lambda: _before(PlanRunner, "collect"),

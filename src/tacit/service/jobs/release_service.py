@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from tacit.accounting.ledger import Ledger
+from tacit.accounting.ledger import Ledger, charge_each
 from tacit.accounting.ledger_chain import Payment
 from tacit.errors import UsageError
 from tacit.report import Certificate
@@ -431,7 +431,7 @@ class ReleaseService:
                 if time.monotonic() > end:
                     busy = "a ledger does not answer in time"
                     raise Problem("unavailable", busy, "try again in a minute")
-                made = ledger.charge_each(payments)
+                made = charge_each(ledger, payments)
             except Exception as error:
                 made = [error] * len(numbers)
             for number, one in zip(numbers, made, strict=True):

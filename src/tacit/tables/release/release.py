@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting.budget import Budget, fit
-from tacit.accounting.ledger import Ledger
+from tacit.accounting.ledger import Ledger, look_at
 from tacit.accounting.ledger_chain import Account, Entry, Head, Payment, canonical, key_of
 from tacit.calls import calls_inside
 from tacit.core import Measurement, Step
@@ -223,7 +223,7 @@ class Charge(Generic[P]):
         # be of another reading, which is warned of: a second charge would be the larger surprise.
         known = vars(self).get("_form")
         forms = self._forms if known is None else [known]
-        head, entries, accounts = self.ledger.look(*(form.key for form in forms))
+        head, entries, accounts = look_at(self.ledger, *(form.key for form in forms))
         form, entry = forms[0], entries[0]
         for earlier, existing in zip(forms[1:], entries[1:], strict=True):
             if entry is None and existing is not None and existing.format < earlier.format:
