@@ -182,7 +182,7 @@ def test_a_preview_reads_one_state_of_the_ledger(
     first = preview_of(ask, hosted, ADA)
     store, states = hosted.ledger(None).chain.store, []
     read = store.read
-    monkeypatch.setattr(store, "read", lambda: states.append(1) or read())
+    monkeypatch.setattr(store, "read", lambda *more: states.append(1) or read(*more))
     assert preview_of(ask, hosted, ADA) == first
     assert states == [1]
 

@@ -15,6 +15,8 @@ import pyarrow as pa
 import pytest
 import xlsxwriter
 
+pyreadstat = pytest.importorskip("pyreadstat", reason="pip install 'tacit-dp[files]'")
+
 # Bytes above those of the same process when it has read ten rows of the same kind: neither the
 # engine nor the code of a library grows with the rows.  Of a workbook it is the XML in it that is
 # compared: how far it is packed depends on the values.
@@ -48,8 +50,6 @@ def table(rows: int) -> Any:
 
 
 def survey(writer: str, **more: Any) -> Any:
-    import pyreadstat
-
     return lambda data, path: getattr(pyreadstat, writer)(data.to_pandas(), path, **more)
 
 
@@ -170,16 +170,19 @@ def content(path: Path) -> int:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's own account")
-@pytest.mark.few(6)
+@pytest.mark.full
 @pytest.mark.parametrize("end", WRITERS)
 def test_a_hundred_thousand_rows_take_three_times_their_file_at_most(end, tmp_path):
     small, large = tmp_path / f"small.{end}", tmp_path / f"large.{end}"
     WRITERS[end](table(10), small)
     WRITERS[end](table(ROWS), large)
-    run = subprocess.run(
-        [sys.executable, "-c", READ, small, large, json.dumps(OPTIONS.get(end, {})), str(ROWS)],
-        capture_output=True,
-        text=True,
-    )
-    assert run.returncode == 0, run.stderr
-    assert int(run.stdout) <= 3 * content(large)
+
+    def above() -> int:
+        words = [small, large, json.dumps(OPTIONS.get(end, {})), str(ROWS)]
+        run = subprocess.run([sys.executable, "-c", READ, *words], capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+        return int(run.stdout)
+
+    # Threads meet differently in each run, and with them the buffers of the engine.
+    most = 3 * content(large)
+    assert above() <= most or sorted(above() for _ in range(3))[1] <= most

@@ -570,6 +570,16 @@ class DuckEngine:
                 self._pending = pending
 
     @contextlib.contextmanager
+    def in_one_thread(self) -> Iterator[None]:
+        """Return a block in which the engine works in one thread."""
+        ((threads,),) = self.rows("select current_setting('threads')")
+        self.rows("set threads = 1")
+        try:
+            yield
+        finally:
+            self.rows(f"set threads = {int(threads)}")
+
+    @contextlib.contextmanager
     def all_or_nothing(self) -> Iterator[None]:
         """Return a transaction: a block of statements that all take effect, or none."""
         self._run("begin transaction", "fetchall", reads=False)

@@ -113,6 +113,7 @@ from tacit.tables.engines.fixed_width import FixedColumn, by_bytes, field_sql, s
 
 
 _FIRST = 1 << 16
+_LITTLE = 1 << 25  # bytes of files that one thread reads
 _serial = itertools.count()
 
 
@@ -316,7 +317,11 @@ def import_csv(
     notice: Callable[[CsvFile], Notice] | None = None,
 ) -> None:
     """Fill the table with the rows of all files, or with none."""
-    with engine.all_or_nothing():
+    # Each thread has a copy of what it writes: of little, that is more than the time is worth.
+    little = False
+    with contextlib.suppress(OSError):  # one that is gone is named where it is read
+        little = sum(os.path.getsize(file.path) for file in files) <= _LITTLE
+    with engine.in_one_thread() if little else contextlib.nullcontext(), engine.all_or_nothing():
         for (_, names, _), group in itertools.groupby(files, lambda f: (f.form, f.names, f.parts)):
             _import_alike(list(group), names, form, table, engine, notice)
 
