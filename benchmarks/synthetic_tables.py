@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from benchmarks.plans import ADULT
 
 import tacit as tc
+from plans import ADULT
 
 KEYS = {name: listed.split("|") for name, listed in ADULT.items()}
 PAIRS = list(itertools.combinations(KEYS, 2))
@@ -57,9 +57,12 @@ def error(
 def main() -> None:
     """Measure all, and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("adult", type=Path, help="the table adult.csv")
+    parser.add_argument("adult", nargs="?", type=Path, help="the table adult.csv")
     parser.add_argument("--all", action="store_true", help="a graphical model of all pairs too")
     chosen = parser.parse_args()
+    if chosen.adult is None:
+        print("left out: give the table, adult.csv")
+        return
     with chosen.adult.open(newline="", encoding="utf-8") as file:
         rows = [tuple(row[name] for name in KEYS) for row in csv.DictReader(file)]
     kept = [row for row in rows if all(v in KEYS[n] for n, v in zip(KEYS, row, strict=True))]
