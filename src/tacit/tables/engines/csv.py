@@ -385,7 +385,7 @@ def refuse_csv(csv: CsvOptions, why: str, *, but: Sequence[str] = ()) -> None:
 
 
 BOM = b"\xef\xbb\xbf"
-BLOCK = 1 << 22
+BLOCK = 1 << 18
 SPOILED = "spoiled"
 OPEN = "open"
 Cells = list[str | None]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
+import lzma
 import sqlite3
 import subprocess
 import sys
@@ -16,10 +19,12 @@ import pytest
 import xlsxwriter
 
 pyreadstat = pytest.importorskip("pyreadstat", reason="pip install 'tacit-dp[files]'")
+deltalake = pytest.importorskip("deltalake", reason="pip install 'tacit-dp[lake]'")
+zstandard = pytest.importorskip("zstandard")
 
 # Bytes above those of the same process when it has read ten rows of the same kind: neither the
-# engine nor the code of a library grows with the rows.  Of a workbook it is the XML in it that is
-# compared: how far it is packed depends on the values.
+# engine nor the code of a library grows with the rows.  Of a workbook or a packed CSV file what is
+# compared is its content: how far it is packed depends on the values.
 
 ROWS = 100_000
 READ = """
@@ -67,8 +72,8 @@ def lines(data: Any, path: Path) -> None:
         file.writelines(json.dumps(row) + "\n" for row in data.to_pylist())
 
 
-def text(data: Any, opened: Any) -> None:
-    with opened as file:
+def text(data: Any, path: Path) -> None:
+    with PACKED.get(path.suffix, open)(path, "wt") as file:
         file.write(",".join(data.column_names) + "\n")
         for row in zip(*data.to_pydict().values(), strict=True):
             file.write(",".join(map(str, row)) + "\n")
@@ -144,10 +149,18 @@ WRITERS: dict[str, Any] = {
     "dta": survey("write_dta"),
     "xpt": survey("write_xport"),
     "sqlite": database,
-    "csv": lambda data, path: text(data, path.open("w")),
+    **dict.fromkeys(["csv", "csv.gz", "csv.bz2", "csv.xz", "csv.zst"], text),
     "dat": fixed,
+    "parquet": lambda data, path: __import__("pyarrow.parquet").parquet.write_table(data, path),
+    "delta": lambda data, path: deltalake.write_deltalake(str(path), data),
     "xlsx": excel,
     "ods": opendocument,
+}
+PACKED: dict[str, Any] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+    ".zst": zstandard.open,
 }
 OPTIONS: dict[str, Any] = {
     "sqlite": {"table": "t"},
@@ -162,7 +175,12 @@ OPTIONS: dict[str, Any] = {
 
 
 def content(path: Path) -> int:
-    """Return the bytes of a file, unpacked where it is packed."""
+    """Return the bytes of a file or folder, unpacked where it is packed."""
+    if path.is_dir():
+        return sum(file.stat().st_size for file in path.rglob("*.parquet"))
+    if path.suffix in PACKED:
+        with PACKED[path.suffix](path, "rb") as file:
+            return len(file.read())
     if path.suffix in (".xlsx", ".ods"):
         with zipfile.ZipFile(path) as file:
             return sum(part.file_size for part in file.infolist())
