@@ -46,6 +46,7 @@ _LEAST_ROWS, _PARTS = 20_000, 5
 _CELLS, _STATA_PARTS = 200_000, 32
 _CELL = 8  # characters of a cell of a portable file, about
 _PART_BYTES = 1 << 20  # of a part of a transport file, which need not skip
+_TOO_LONG = "Unable to allocate memory"  # what ReadStat says of 16 MiB in one piece
 _DAY = 86_400
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # of the years 1 and 9999
 _LARGEST = float(np.finfo(np.float64).max)
@@ -183,6 +184,12 @@ def _refused(path: str) -> Iterator[None]:
         raise
     except Exception as error:
         failure = type(error).__name__
+        too_long = str(error) == _TOO_LONG
+    if too_long:  # in a file that it may have written itself
+        raise DataSourceError(
+            f"{path} has a dictionary that ReadStat does not read: a list in it, such as the value "
+            "labels of a column, takes more than 16 MiB (some 233,000 labels); leave these out"
+        )
     raise DataSourceError(
         f"{path} cannot be read ({failure}): it is damaged or cut short, protected by a password, "
         "or not what its name says; open it in the program that wrote it, and save it again"
