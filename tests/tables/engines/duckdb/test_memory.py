@@ -23,10 +23,10 @@ deltalake = pytest.importorskip("deltalake", reason="pip install 'tacit-dp[lake]
 zstandard = pytest.importorskip("zstandard")
 
 # Bytes above those of the same process when it has read ten rows of the same kind: neither the
-# engine nor the code of a library grows with the rows.  Of a workbook or a packed CSV file what is
-# compared is its content: how far it is packed depends on the values.
+# engine nor the code of a library grows with the rows.  Of a workbook, a packed CSV file or a
+# ``.zsav`` what is compared is its content: how far it is packed depends on the values.
 
-ROWS = 100_000
+ROWS, COLUMNS = 100_000, 16
 READ = """
 import json, sys
 import tacit as tc
@@ -178,6 +178,8 @@ def content(path: Path) -> int:
     """Return the bytes of a file or folder, unpacked where it is packed."""
     if path.is_dir():
         return sum(file.stat().st_size for file in path.rglob("*.parquet"))
+    if path.suffix == ".zsav":
+        return 8 * pyreadstat.read_sav(path, metadataonly=True)[1].number_rows * COLUMNS
     if path.suffix in PACKED:
         with PACKED[path.suffix](path, "rb") as file:
             return len(file.read())
