@@ -8,6 +8,7 @@ Run: ``python benchmarks/file_formats.py [rows] [names ...]``.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -161,6 +162,7 @@ if __name__ == "__main__":
         run = way(path)
         before, start = peak(), time.process_time()
         run()
-        print(f"{time.process_time() - start:.2f}, {peak() - before:.0f}")
+        print(f"{time.process_time() - start:.2f}, {peak() - before:.0f}", flush=True)
+        os._exit(0)  # deltalake may abort a process that ends
     else:
         main(int(sys.argv[1]) if len(sys.argv) > 1 else ROWS)
