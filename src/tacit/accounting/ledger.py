@@ -274,13 +274,9 @@ class Ledger(Shown):
 
     def find(self, key: str) -> Entry | None:
         """Return the answered entry of a key, else its latest charge, else None."""
-        return self.find_each([key])[0]
-
-    def find_each(self, keys: Iterable[str]) -> list[Entry | None]:
-        """Return what :meth:`find` does for each key, of one state of the ledger."""
-        wanted = list(map(self.payer.key, keys))
-        with self.chain.read(Wanted(wanted)) as (transaction, _):
-            return [entry_of(transaction.about(key)) for key in wanted]
+        own = self.payer.key(key)
+        with self.chain.read(Wanted([own])) as (transaction, _):
+            return entry_of(transaction.about(own))
 
     def about(self, entry: Entry) -> tuple[str, Mapping[str, Json]]:
         """Return the identity of an entry's data set, and the terms under which it was charged.

@@ -559,10 +559,6 @@ class Wanted(NamedTuple):
     after: int | None = None  # the events after this one
     at: int | None = None  # this event, unless it is the last one
 
-    def and_at(self, sequence: int | None) -> Wanted:
-        """Return the same, and an event."""
-        return self._replace(at=sequence)
-
 
 class Store(Protocol):
     """A place that keeps one ledger, shared by threads and, if it is durable, by processes."""
@@ -792,7 +788,7 @@ class CheckedChain:
 
     @staticmethod
     def _and_seen(wanted: Wanted | None, seen: tuple[int, str] | None) -> Wanted | None:
-        return None if wanted is None else wanted.and_at(seen and seen[0])
+        return None if wanted is None else Wanted(wanted.keys, wanted.after, seen and seen[0])
 
     def head(self) -> Head:
         """Return the end of the chain, with the totals up to it."""

@@ -8,7 +8,7 @@ import secrets
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -810,17 +810,13 @@ class _PostgresLook(_PostgresTransaction):
     # An event is never changed, so that state is all events up to the last one of it.
 
     def _select(self, where: str, *values: object, limit: str = "") -> Iterator[Event]:
-        rows = self._later(where, values, limit)
-        return map(read_event, rows)
-
-    def _later(self, where: str, values: Sequence[object], limit: str) -> list[Any]:
         ask = f"SELECT sequence, about, body, hash FROM {self._tables.event} {where}"
         run(self._connection, f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {SETTINGS}")
         rows = self._connection.execute(
             f"{ask} AND sequence <= %s ORDER BY sequence{limit}", (*values, self._row[0] or 0)
         ).fetchall()
         run(self._connection, "ROLLBACK")
-        return rows
+        return map(read_event, rows)
 
 
 def _close(connection: Connection, process: int) -> None:

@@ -442,7 +442,7 @@ class Queue:
         return Job(**rows[0]) if rows else None
 
 
-def _shown_at(state: str, moment: float | sa.BindParameter[float]) -> sa.ColumnElement[bool]:
+def _shown_at(state: str, moment: float) -> sa.ColumnElement[bool]:
     if state in ("waiting", "refused", "cancelled"):
         return _jobs.c.state == state
     visible = sa.and_(_jobs.c.state == "over", _jobs.c.visible <= moment)
