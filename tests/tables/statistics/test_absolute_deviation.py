@@ -140,18 +140,23 @@ def test_by_groups_of_people(price: dict[str, Any]) -> None:
         {"p": rows // 2, "x": rows * 7 % 101, "g": np.where(rows < 2000, "a", "b")}
     )
     budget = tc.rho(30) if "rho" in price else tc.epsilon(30)
-    with tc.Session(table, tc.unit("p", rows=2), budget, ledger=tc.in_memory) as session:
-        asked = session.group_by("g", keys=["a", "b", "nobody"]).agg(m=tc.mad("x", 0, 300))
-        assert asked.preview(**price).units["m"] == "rows in rank"
-        answer = asked.release(**price)
-        certificate, ledger = answer.certificate, session.ledger
+    widths = []
+    for _ in range(7):
+        with tc.Session(table, tc.unit("p", rows=2), budget, ledger=tc.in_memory) as session:
+            asked = session.group_by("g", keys=["a", "b", "nobody"]).agg(m=tc.mad("x", 0, 300))
+            assert asked.preview(**price).units["m"] == "rows in rank"
+            answer = asked.release(**price)
+            certificate, ledger = answer.certificate, session.ledger
+        for name in ("a", "b"):
+            low, high = answer.interval("m", name)
+            # Its length more on either side (how often they hold is tested above).
+            assert 2 * low - high <= 25 <= 2 * high - low
+            widths.append(high - low)
     assert certificate.verify(ledger), str(certificate.verify(ledger))
     assert "median distance from it" in certificate.to_html()
-    for name in ("a", "b"):
-        low, high = answer.interval("m", name)
-        # Its length more on either side (how often they hold is tested above).
-        assert 2 * low - high <= 25 <= 2 * high - low
-        assert low <= high < low + 8
+    # About 1 interval of 100 is wide: the cells drawn about the median are not about it.  Most of
+    # 14 are not narrow less than once in 10^10.
+    assert 0 <= min(widths) <= np.median(widths) < 8
 
 
 def test_what_cannot_be_asked() -> None:
