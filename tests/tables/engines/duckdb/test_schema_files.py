@@ -439,3 +439,29 @@ def test_texts_of_orc_may_be_more_than_one_array_holds(tmp_path):
             writer.write(pa.table({"t": pa.array(["a" * 140_000] * 1000), "n": ids}))
     with open_source(path) as source:
         assert count(source, col("n") >= 1) == 16_999
+
+
+def test_a_batch_of_orc_with_more_text_than_arrow_holds_is_several(tmp_path, monkeypatch):
+    table = pa.table({"t": ["a"] * 900 + ["b" * 5000] * 40 + ["c"] * 60, "n": range(1000)})
+    path = tmp_path / "t.orc"
+    pa.orc.write_table(table, path)
+    sizes = []
+
+    class Format:
+        def make_fragment(self, *_: object) -> Format:
+            return self
+
+        def to_batches(self, columns: list[str], batch_size: int, **_: Any) -> Any:
+            sizes.append(batch_size)
+            for batch in table.select(columns).to_batches(max_chunksize=batch_size):
+                if batch.nbytes > 12_000:
+                    raise pa.ArrowCapacityError("array cannot contain more")
+                yield batch
+
+    monkeypatch.setattr(pyarrow.dataset, "OrcFileFormat", Format)
+    monkeypatch.setattr(schema_files, "_ROWS", 512)
+    with open_source(path) as source:
+        assert source.engine.rows(f"select sum(n), count(t) from {source.relation} as t") == [
+            (499_500, 1000)
+        ]
+    assert sizes == [512, 32, 2]

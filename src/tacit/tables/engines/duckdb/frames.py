@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 _MAX_BITS = 256
-_ROWS, _BATCHES = 2_048, 256  # of batches that are imported together
+_BYTES, _BATCHES = 1 << 22, 256  # of batches that are imported together
 _SHARE = 8  # what is read where it is takes at most this part of the memory of the engine
 
 
@@ -372,13 +372,15 @@ def import_batches(
 
 
 def _joined(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[list[pyarrow.RecordBatch]]:
-    """Yield batches together that are small."""
+    """Yield batches together that are small: the engine plans each import anew."""
     part: list[pyarrow.RecordBatch] = []
+    size = 0
     for batch in batches:
         part.append(batch)
-        if sum(each.num_rows for each in part) >= _ROWS or len(part) >= _BATCHES:
+        size += batch.nbytes
+        if size >= _BYTES or len(part) >= _BATCHES:
             yield part
-            part = []
+            part, size = [], 0
     if part:
         yield part
 

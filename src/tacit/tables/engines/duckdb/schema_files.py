@@ -33,7 +33,7 @@ from tacit.tables.engines.files import without_details
 # columns of times are refused there; days are not affected.
 
 
-_ROWS, _TEXTS = 16_384, 1_024  # of a batch, and of one of ORC with columns of text
+_ROWS = 16_384  # of a batch
 _ORC_TIME = (
     "holds times of ORC, of which pyarrow ends every question for a far one: write days, or a "
     "Parquet file"
@@ -161,16 +161,31 @@ def _orc(path: str) -> Any:
 
 
 def _orc_batches(path: str, used: list[str]) -> Iterator[Any]:
-    # A stripe is 64 MB of a file, and ORCFile reads it at once.  A batch of it holds 2^31 bytes of
-    # text at most.
+    # A stripe is 64 MB of a file, and ORCFile reads it at once.
+    import pyarrow as pa
     from pyarrow import dataset, fs
 
     file = dataset.OrcFileFormat().make_fragment(path, fs.LocalFileSystem())
-    kinds = [str(file.physical_schema.field(name).type) for name in used]
-    size = _TEXTS if any("string" in kind or "binary" in kind for kind in kinds) else _ROWS
-    yield from file.to_batches(
-        columns=used, batch_size=size, batch_readahead=1, fragment_readahead=1, use_threads=False
-    )
+    size, given = _ROWS, 0
+    while True:
+        passed = 0
+        try:
+            for batch in file.to_batches(
+                columns=used,
+                batch_size=size,
+                batch_readahead=1,
+                fragment_readahead=1,
+                use_threads=False,
+            ):
+                passed += batch.num_rows
+                if passed > given:
+                    yield batch.slice(batch.num_rows - (passed - given))
+                    given = passed
+            return
+        except pa.ArrowCapacityError:  # more than 2^31 bytes of text in a column of one batch
+            if size == 1:
+                raise
+            size = max(1, size // 16)
 
 
 # ---- Avro
