@@ -161,7 +161,7 @@ def test_intervals_are_not_needlessly_wide_and_errors_are_those_measured(name: s
     for part in (MEAN, FROM_ONE):
         values = rows_of("free", 20_000, *part.grids)
         for kind, found in part.estimates(
-            [drawn(part, corner_sums(part, values), spent, 400)], spent
+            [drawn(part, corner_sums(part, values), spent, 4000)], spent
         ).items():
             claimed = found.standard_error.mean()
             assert found.value.std() == pytest.approx(claimed, rel=0.15)
