@@ -283,6 +283,35 @@ def test_names_and_types_are_those_of_the_declaration(wire: Wire) -> None:
         assert "PostgreSQL" in str(rows(one.query("select version()")))
 
 
+def test_unnamed_columns_have_the_names_of_postgresql(wire: Wire) -> None:
+    named = {
+        "version()": "version",
+        "pg_catalog.version()": "version",
+        "current_database()": "current_database",
+        "session_user": "session_user",
+        "current_user::text": "current_user",
+        "coalesce(null, 1)": "coalesce",
+        "case when true then 1 end": "case",
+        "1 + 1": "?column?",
+        "'a'": "?column?",
+        "true and false": "?column?",
+        "oid": "oid",
+        "oid::text": "oid",
+        "'a'::text": "text",
+        "1::int": "int4",
+        "(1 + 1)::bigint": "int8",
+        "exists(select 1)": "exists",
+        "(select 1 as b)": "b",
+        "(select 1)": "?column?",
+        "trim('a')": "btrim",
+        "oid as number": "number",
+    }
+    with wire() as one:
+        reply = one.query(f"select {', '.join(named)} from pg_catalog.pg_class")
+        assert not reply.error, reply.error
+        assert reply.columns == [*named.values()]
+
+
 @pytest.mark.parametrize(
     "query",
     [

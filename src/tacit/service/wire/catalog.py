@@ -250,6 +250,7 @@ _OTHER_NAMES = {
 _MAX_LENGTH, _MAX_LITERAL, _MAX_JOINED = 20_000, 300, 6
 _AT_ONCE = 100  # rows that are fetched before their size is looked at
 _MAX_BYTES = 8_000_000  # of the texts of an answer
+_UNNAMED = "?column?"
 _CTE = "with_"  # before the names of WITH
 
 
@@ -282,6 +283,7 @@ class Catalog:
         nothing = _without_rows(tree)
         if nothing is not None:
             return Result("SELECT 0", nothing)
+        _name_columns(tree)
         self._rewrite(tree, values)
         try:
             text = tree.sql(dialect="duckdb")
@@ -526,7 +528,7 @@ class Catalog:
 
     def _rewrite_function(self, node: Any, values: Mapping[str, str]) -> None:
         exp = need("sqlglot.expressions", "sql")
-        name = str(node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()
+        name = _called(node)
         name = _OTHER_NAMES.get(name, name)
         if isinstance(node, exp.SessionParameter):
             raise _unknown()
@@ -549,12 +551,48 @@ class Catalog:
             raise Problem("unsupported_query", f"there is no function {name[:80]!r} here")
 
 
+def _name_columns(tree: Any) -> None:
+    """Name the columns of a query that it leaves unnamed as PostgreSQL does."""
+    exp = need("sqlglot.expressions", "sql")
+    if isinstance(tree, exp.Select):
+        for one in tree.selects:
+            if not one.alias and not isinstance(one, (exp.Column, exp.Star)):
+                one.replace(exp.alias_(one.copy(), _title(one), quoted=True))
+
+
+def _title(node: Any) -> str:
+    exp = need("sqlglot.expressions", "sql")
+    if isinstance(node, exp.Cast):
+        words = node.args["to"].sql(dialect="postgres").lower()
+        short = {words: short for _, short, words, *_ in _TYPES} | {"int": "int4"}
+        inner = _title(node.this)
+        return inner if inner != _UNNAMED else short.get(words, words)
+    if isinstance(node, exp.Paren):
+        return _title(node.this)
+    if isinstance(node, exp.Dot):  # pg_catalog.version()
+        return _title(node.expression)
+    if isinstance(node, exp.Subquery):
+        return str(node.this.selects[0].alias) or _title(node.this.selects[0])
+    if isinstance(node, exp.Column):
+        return str(node.name)
+    if isinstance(node, (exp.Func, exp.Exists)) and not isinstance(node, exp.Binary):
+        name = _called(node)
+        return {"current_version": "version", "trim": "btrim"}.get(name, name)
+    return _UNNAMED
+
+
+def _called(node: Any) -> str:
+    """Return the name of a function in lower case."""
+    exp = need("sqlglot.expressions", "sql")
+    return str(node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()
+
+
 def _without_rows(tree: Any) -> tuple[Field, ...] | None:
     """Return the columns of a query of tables that are always empty; None of any other query."""
     # So the columns and functions that clients use of them need no counterpart here.
     if not _is_empty(tree):
         return None
-    names = [one.alias_or_name or "?column?" for one in tree.selects]
+    names = [one.alias_or_name or _title(one) for one in tree.selects]
     return tuple(Field(name, TEXT) for name in names)
 
 
