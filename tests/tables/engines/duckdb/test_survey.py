@@ -149,7 +149,7 @@ def test_missing_codes_of_spss_are_missing_and_the_certificate_says_which(tmp_pa
     assert "number: -1.5, 98, 99 read as missing" in str(answer.certificate)
 
 
-def counted(source: Any, where: Any) -> int:
+def counted(source: Any, where: Any = None) -> int:
     return (
         int(IntegerQuery(source, OneRowEach(), where=where).run([Rows()]).of(Rows())[0])
         // OneRowEach.one
@@ -249,6 +249,54 @@ def test_neighbours_meet_the_same_fate(end, tmp_path):
             continue  # pyreadstat does not write it
         for more, less in zip(counts([*rows, row]), before, strict=True):
             assert more - less in (0, 1), (change, more, less)
+
+
+def test_blanks_at_the_end_of_a_transport_file_are_no_rows_of_it(tmp_path, monkeypatch):
+    # Each record has 80 bytes, so blanks fill the last one.
+    path = tmp_path / "a.xpt"
+    monkeypatch.setattr(survey, "_PART_BYTES", 160)  # several parts
+    for size in (1, 79, 80, 81, 160, 161, 1001):
+        frame = pd.DataFrame({"s": ["x"] * size})
+        for version in (5, 8):
+            pyreadstat.write_xport(frame, path, file_format_version=version)
+            with open_source(path) as source:
+                assert counted(source, col("s") == "x") == counted(source) == size
+    frame = pd.DataFrame({"x": [1.5] * 1001, "s": ["y"] * 1001})
+    pyreadstat.write_xport(frame, path, file_format_version=8)
+    with open_source(path) as source:
+        assert counted(source, col("x") == 1.5) == counted(source) == 1001
+
+
+@pytest.mark.parametrize("version", [5, 8])
+def test_a_row_of_blanks_changes_no_other(version, tmp_path, monkeypatch):
+    """Version 8 counts its rows; in version 5 a row of blanks is none, wherever it is."""
+    path = tmp_path / "a.xpt"
+    monkeypatch.setattr(survey, "_PART_BYTES", 160)
+    for cells in (["x", ""] * 300, ["x"] + [""] * 500, [""] * 500 + ["x"], [""] * 9):
+        found = []
+        for more in ([], ["x"], [""]):
+            frame = pd.DataFrame({"s": [*cells, *more], "t": ""})
+            pyreadstat.write_xport(frame, path, file_format_version=version)
+            with open_source(path) as source:
+                found.append(counted(source))
+        own = len(cells) if version == 8 else cells.count("x")
+        assert found == [own, own + 1, own + (version == 8)]
+
+
+def test_a_transport_file_that_counts_other_rows_is_refused_when_it_is_opened(tmp_path):
+    path = tmp_path / "a.xpt"
+    pyreadstat.write_xport(pd.DataFrame({"x": [1.0] * 50}), path, file_format_version=8)
+    whole = path.read_bytes()
+    says = b"HEADER RECORD!!!!!!!             50"
+    assert whole.count(says) == 1
+    for content, message in (
+        (whole[:-80], "is cut short: it declares more rows than it has"),
+        (whole.replace(says, says.replace(b"50", b"61")), "is cut short"),
+        (whole + whole[240:], "has something behind the rows of its first table"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(DataSourceError, match=message):
+            open_source(path)
 
 
 @pytest.mark.parametrize("end", ["sav", "dta", "xpt"])

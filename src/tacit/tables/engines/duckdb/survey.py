@@ -450,39 +450,69 @@ def _decoded(cell: Any, encoding: str) -> str | None:
         return None
 
 
-# ---- transport files of SAS, whose rows have one length and no number
+# ---- transport files of SAS, whose rows have one length
+#
+# Blanks fill the last record of a file, and may be rows without a value as well.  Version 8 counts
+# its rows, if its writer does (haven 2.5.1 does not).  Elsewhere a row of blanks is no row,
+# wherever it is: ReadStat leaves out those at the end alone, so that one row more would bring
+# others back.
 
 
-_OBS = re.compile(rb"HEADER RECORD\*{7}OBS(?:V8)? {1,5}HEADER RECORD!{7}")
+_OBS = re.compile(rb"HEADER RECORD\*{7}OBS(V8)? {1,5}HEADER RECORD!{7}(.{15})", re.DOTALL)
 _RECORD = 80
+_BLANK = 0x20
 
 
-def _transport(path: str, columns: Sequence[SurveyColumn], meta: Any) -> tuple[int, int]:
+class _Transport(NamedTuple):
+    """Where the rows of a transport file are."""
+
+    start: int
+    width: int  # of a row, in bytes
+    rows: int | None  # None where the file does not say
+
+
+def _transport(path: str, columns: Sequence[SurveyColumn], meta: Any) -> _Transport:
     """Return where the rows of a transport file start, and how long each of them is."""
     size = os.path.getsize(path)
     with open(path, "rb") as file:
-        for index in count():
-            line = file.read(_RECORD)
-            if _OBS.match(line):
-                start = (index + 1) * _RECORD
-                break
+        while not (header := _OBS.match(line := file.read(_RECORD))):
             if len(line) < _RECORD:
                 raise DataSourceError(f"{path} is cut short: it has no rows")
+        start = file.tell()
+    width = sum(int(meta.variable_storage_width[c.name]) for c in columns)
+    counted = header[2].strip() if header[1] else b""
+    rows = int(counted) if counted.isdigit() and int(counted) else None
     if size % _RECORD:
         raise DataSourceError(
             f"{path} is cut short: a transport file consists of records of {_RECORD} bytes, and "
             "its last one has fewer"
         )
-    return start, sum(int(meta.variable_storage_width[c.name]) for c in columns)
+    if rows is not None:
+        end = start + -(-rows * width // _RECORD) * _RECORD
+        if size < end:
+            raise DataSourceError(f"{path} is cut short: it declares more rows than it has")
+        if size > end:
+            raise DataSourceError(
+                f"{path} has something behind the rows of its first table: write each table to a "
+                "file of its own"
+            )
+    return _Transport(start, width, rows)
 
 
 def _transport_parts(file: SurveyFile) -> Iterator[io.BytesIO]:
     """Yield transport files of some of the rows each: skipping rows takes as long as reading."""
     _, meta = _reader(file.kind)(file.path, metadataonly=True)
-    start, width = _transport(file.path, file.columns, meta)
-    step = width * _RECORD  # rows that end with a record
-    step *= max(1, _PART_BYTES // step)
+    start, width, rows = _transport(file.path, file.columns, meta)
+    step = width * max(1, _PART_BYTES // width)
     with open(file.path, "rb") as whole:
         head = whole.read(start)
-        while rows := whole.read(step):
-            yield io.BytesIO(head + rows)
+        left = os.path.getsize(file.path) - start if rows is None else rows * width
+        while part := whole.read(min(step, left)):
+            left -= len(part)
+            yield io.BytesIO(head + (_filled(part, width) if rows is None else part))
+
+
+def _filled(rows: bytes, width: int) -> bytes:
+    """Return rows without those of blanks, and without the rest of a row."""
+    each = np.frombuffer(rows, np.uint8)[: len(rows) // width * width].reshape(-1, width)
+    return bytes(each[(each != _BLANK).any(axis=1)].data)
