@@ -23,7 +23,7 @@ import tacit as tc
 from support.servers.left_out import leave_out
 from support.tables.column_questions import answers
 from tacit.cli import run
-from tacit.errors import DataSourceError, UsageError
+from tacit.errors import DataSourceError, DataSourceWarning, UsageError
 from tacit.expressions.expression import col
 from tacit.tables.engines.duckdb import survey
 from tacit.tables.open_source import open_source
@@ -249,6 +249,31 @@ def test_neighbours_meet_the_same_fate(end, tmp_path):
             continue  # pyreadstat does not write it
         for more, less in zip(counts([*rows, row]), before, strict=True):
             assert more - less in (0, 1), (change, more, less)
+
+
+def test_labels_of_several_files_are_those_of_all_unless_they_contradict(tmp_path):
+    frame = pd.DataFrame({"sex": [1.0, 2.0] * 20, "site": [1.0, 3.0] * 20})
+    for wave, sex, site in (
+        (1, {1: "men", 2: "women"}, {1: "north"}),
+        (2, {2: "women"}, {3: "south"}),
+    ):
+        labels = {"sex": sex, "site": site}
+        pyreadstat.write_sav(frame, tmp_path / f"w{wave}.sav", variable_value_labels=labels)
+    files, given = str(tmp_path / "w*.sav"), (tc.one_row_each, tc.epsilon(100), tc.in_memory)
+    with tc.Session(files, *given) as session:
+        answer = session.group_by("site", keys="labels").agg(n=tc.count()).release(epsilon=10)
+        assert answer.to_dict()["site_label"] == ["north", "south"]
+    swapped = {"sex": {1: "women", 2: "men"}}
+    pyreadstat.write_sav(frame, tmp_path / "w3.sav", variable_value_labels=swapped)
+    with pytest.warns(
+        DataSourceWarning, match=r"w3\.sav labels a value of 'sex' otherwise than w1"
+    ):
+        session = tc.Session(files, *given)
+    with session:
+        answer = session.group_by("site", keys="labels").agg(n=tc.count()).release(epsilon=10)
+        assert answer.to_dict()["site_label"] == ["north", "south"]
+        with pytest.raises(UsageError, match="sex"):
+            session.group_by("sex", keys="labels")
 
 
 def test_blanks_at_the_end_of_a_transport_file_are_no_rows_of_it(tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ import io
 import math
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,8 @@ from weakref import proxy
 
 import numpy as np
 
-from tacit.errors import DataSourceError, need
+from tacit.calls import calls_inside
+from tacit.errors import DataSourceError, DataSourceWarning, need
 from tacit.expressions.schema import Schema
 from tacit.tables.engines.base import refuse_like_names
 from tacit.tables.engines.duckdb.engine import DuckEngine, schema_of
@@ -133,8 +135,30 @@ def open_survey(
     relation = engine.view(f"select * from {table}")
     engine.before_reading(partial(_import, opened, table, relation, proxy(engine)))
     missing = {c.name: list(c.missing) for c in first.columns if c.missing}
-    labels = {c.name: dict(c.labels) for c in first.columns if c.labels}
-    return SurveyTable(relation, schema_of(types), missing, labels)
+    return SurveyTable(relation, schema_of(types), missing, _common_labels(opened))
+
+
+def _common_labels(opened: Sequence[SurveyFile]) -> dict[str, dict[str | int | float, str]]:
+    """Return the labels of all files; a column has none where two files label a code otherwise."""
+    common: dict[str, dict[str | int | float, str]] = {}
+    for columns in zip(*(file.columns for file in opened), strict=True):
+        name, labels = columns[0].name, dict[str | int | float, str]()
+        for file, column in zip(opened, columns, strict=True):
+            if any(labels.get(code, label) != label for code, label in column.labels.items()):
+                first, other = Path(opened[0].path).name, Path(file.path).name
+                warnings.warn(
+                    f"{other} labels a value of {name!r} otherwise than {first} does, or a file "
+                    "between them: it is shown without labels. If a code means something else in "
+                    "each file, open them one by one",
+                    DataSourceWarning,
+                    stacklevel=calls_inside(),
+                )
+                labels = {}
+                break
+            labels |= column.labels
+        if labels:
+            common[name] = labels
+    return common
 
 
 # ---- the dictionary
