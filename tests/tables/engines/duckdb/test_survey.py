@@ -18,6 +18,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pytest
+from pandas.io.sas import sas_constants
 
 import tacit as tc
 from support.servers.left_out import leave_out
@@ -215,6 +216,23 @@ def test_periods_of_stata_are_their_first_days(tmp_path):
         assert set(source.columns.values()) == {"date"}
         given = source.engine.rows(f"select * from {source.relation} as t")
     assert given == [tuple(d.date() for d in row) for row in true.itertuples(index=False)]
+
+
+def test_formats_of_days_and_times_of_sas_are_those_that_pandas_knows(tmp_path):
+    """But TOD, which is of times of day as well."""
+    days = [*sas_constants.sas_date_formats, "NLDATEYM", "YEAR", "QTRR"]
+    times = [*sas_constants.sas_datetime_formats, "E8601DZ", "NLDATMAP"]
+    # seconds of 2020-01-01, or days of it, since 1960
+    formats = dict.fromkeys(days, 21915.0) | dict.fromkeys(times, 21915.0 * 86400) | {"TOD": 5.0}
+    frame = pd.DataFrame({f"c{i}": [number] for i, number in enumerate(formats.values())})
+    named = {f"c{i}": name for i, name in enumerate(formats)}
+    path = tmp_path / "a.xpt"
+    pyreadstat.write_xport(frame, path, variable_format=named, file_format_version=8)
+    with open_source(path) as source:
+        (row,) = source.engine.rows(f"select * from {source.relation} as t")
+    expected = {name: DAY(2020, 1, 1) for name in days}
+    expected |= {name: TIME(2020, 1, 1) for name in times} | {"TOD": 5.0}
+    assert dict(zip(formats, row, strict=True)) == expected
 
 
 HOSTILE: list[dict[str, Any]] = [

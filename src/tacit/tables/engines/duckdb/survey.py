@@ -59,23 +59,28 @@ _SPSS = {
     **dict.fromkeys(("DATE", "ADATE", "EDATE", "SDATE", "JDATE", "QYR", "MOYR", "WKYR"), "date"),
     **dict.fromkeys(("DATETIME", "YMDHMS"), "timestamp"),
 }
+# Those of SAS that show a part of a day (YEAR4., MONTH., QTR.) are of numbers that are days, too.
 _SAS = {
     **dict.fromkeys(
         (
             *("DATE", "DAY", "DDMMYY", "MMDDYY", "YYMMDD", "WEEKDATE", "WEEKDATX", "WORDDATE"),
             *("WORDDATX", "JULIAN", "MONYY", "YYMON", "MMYY", "YYMM", "YYQ", "E8601DA", "B8601DA"),
-            *("IS8601DA", "NLDATE", "MINGUO", "NENGO"),
+            *("IS8601DA", "MINGUO", "NENGO", "YEAR", "MONTH", "MONNAME", "QTR", "QTRR", "YYQR"),
+            *("YYQZ", "DOWNAME", "WEEKDAY", "WEEKU", "WEEKV", "WEEKW", "JULDAY", "PDJULG"),
+            *("PDJULI", "HDATE", "HEBDATE"),
         ),
         "date",
     ),
     **dict.fromkeys(
         (
             *("DATETIME", "E8601DT", "B8601DT", "IS8601DT", "DATEAMPM", "MDYAMPM", "DTDATE"),
-            *("NLDATM", "DTMONYY", "DTYEAR", "DTWKDATX", "B8601DN", "E8601DN"),
+            *("DTMONYY", "DTYEAR", "DTWKDATX", "DTYYQC", "B8601DN", "E8601DN", "IS8601DN"),
+            *("B8601DX", "E8601DX", "B8601DZ", "E8601DZ", "IS8601DZ", "B8601LX", "E8601LX"),
         ),
         "timestamp",
     ),
 }
+_SAS_LOCAL = {"NLDATE": "date", "NLDATM": "timestamp"}  # and some twenty that begin so
 
 
 @dataclass(frozen=True)
@@ -285,8 +290,10 @@ def _day_of(number: float, column: SurveyColumn) -> str:
 def _time_of(letters: str, known: Mapping[str, str]) -> str:
     if letters in known:
         return known[letters]
+    if known is not _SAS:
+        return ""
     plain = letters[:-1] if letters[-1:] and letters[-1] in "BCDNPSR" else ""
-    return known.get(plain, "") if known is _SAS else ""
+    return known.get(plain, "") or _SAS_LOCAL.get(letters[:6], "")
 
 
 def _stata_time(column: SurveyColumn, written: str) -> SurveyColumn:
