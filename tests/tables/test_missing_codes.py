@@ -358,9 +358,24 @@ def test_kinds_without_codes_are_refused(kind, code, message):
 
 
 def test_a_key_that_is_missing_is_refused_in_a_declaration():
-    table = {"path": "a.csv", "missing": {"x": [9]}, "columns": {"x": {"keys": [1, 9]}}}
-    with pytest.raises(UsageError, match="as a key and as missing"):
-        tc.Dataset("a", "row", {"a": table})
+    for codes, key in (([9], 9), ([[7, 9]], 8), (["dk"], "dk")):
+        table = {"path": "a.csv", "missing": {"x": codes}, "columns": {"x": {"keys": [1, key]}}}
+        if isinstance(key, str):
+            table["columns"]["x"]["keys"] = ["yes", key]
+        with pytest.raises(UsageError, match=f"the key {key!r} of 'x' of .* is a code for a miss"):
+            tc.Dataset("a", "row", {"a": table})
+
+
+def test_a_key_that_is_missing_is_refused_before_it_is_paid_for(table):
+    codes = {"age": [98, (-9, -1)], "site": ["refused"]}
+    session = asked(table, missing=codes)
+    for name, keys in (("age", [31, 98]), ("age", [-9]), ("site", ["a", "refused"])):
+        with pytest.raises(UsageError, match=f"the key .* of '{name}' is a code for a missing"):
+            session.group_by(name, keys=keys)
+    with pytest.raises(UsageError, match="the key 98 of 'age' is a code for a missing value"):
+        session.group_by("site", "age", keys=[("a", 31), ("a", 98)])
+    answer = session.group_by("site", keys=["a", None]).agg(n=tc.count()).release(epsilon=9)
+    assert answer.keys == [("a",), (None,)]
 
 
 def test_a_declaration_is_read_back_as_it_was_written(tmp_path):

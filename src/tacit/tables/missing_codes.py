@@ -143,7 +143,7 @@ def joined_codes(own: Mapping[str, Sequence[Code]], given: Codes) -> Codes:
     return codes
 
 
-def is_code(value: str | int | float, codes: Sequence[Code]) -> bool:
+def is_code(value: Any, codes: Sequence[Code]) -> bool:
     """Return whether a value is one of the codes, or in one of the ranges.
 
     >>> [is_code(value, [98, [-9, -1]]) for value in (98, -3, 97, "98")]
@@ -152,7 +152,18 @@ def is_code(value: str | int | float, codes: Sequence[Code]) -> bool:
     if value in codes:
         return True
     ranges = [code for code in codes if isinstance(code, list)]
-    return not isinstance(value, str) and any(low <= value <= high for low, high in ranges)
+    return isinstance(value, (int, float)) and any(low <= value <= high for low, high in ranges)
+
+
+def refuse_as_keys(keys: Iterable[Any], codes: Sequence[Code], where: str) -> None:
+    """Raise if a key is a code for a missing value: its group would be paid for, and empty."""
+    for key in keys if codes else ():
+        plain = key.isoformat() if isinstance(key, datetime.date) else key
+        if is_code(plain, codes):
+            raise UsageError(
+                f"the key {shown_value(plain)} of {where} is a code for a missing value: its group "
+                "would be empty. Leave it out; the key of missing values is None"
+            )
 
 
 def _is_list(value: Any) -> bool:

@@ -22,6 +22,7 @@ from tacit.report import Certificate
 from tacit.report.text import aggregate_words, protects_line, question_words
 from tacit.tables.cell_axis import Keys, public_keys
 from tacit.tables.derived.derive import Earlier, free_errors_of
+from tacit.tables.missing_codes import refuse_as_keys
 from tacit.tables.plan.parse_question import per_person_question
 from tacit.tables.plan.plan import Plan, check_rounds, read_rounds
 from tacit.tables.plan.preview import (
@@ -245,6 +246,9 @@ class QuestionBase(Shown, ABC):
             return self._with(by=names, keys=None, rounds=rounds)
         listed = public_keys(names, keys)
         fit_keys(listed, names, self._query.columns)
+        for index, name in enumerate(names):
+            codes = self._query.reading.missing.get(name, [])
+            refuse_as_keys((key[index] for key in listed), codes, repr(name))
         return self._with(by=names, keys=listed)
 
     def agg(self: _A, /, *unnamed: Aggregate, **aggregates: Aggregate) -> _A:

@@ -106,7 +106,7 @@ class QuestionRequest:
                     raise UsageError(
                         f"{name!r} holds numbers with fractions, too many values to be groups; cut "
                         f"it: --cut {name}:0,10,20 --by {name}_group, or list whole numbers, "
-                        "--keys 1,2,3"
+                        "--keys 1,2,3, or those with a label in the file, --keys labels"
                     )
             if keys is None and self.delta is None:
                 raise UsageError(

@@ -293,9 +293,10 @@ def typed_keys(
         name = name if name in by else name.strip()
         if not sign or name not in by:
             if len(by) > 1:
+                first, second = (LABELS,) * 2 if text.strip() == LABELS else ("a,b", "c,d")
                 raise UsageError(
-                    f"for several columns write --keys once for each: --keys {by[0]}=a,b "
-                    f"--keys {by[1]}=c,d, not {text!r}"
+                    f"for several columns write --keys once for each: --keys {by[0]}={first} "
+                    f"--keys {by[1]}={second}, not {text!r}"
                 )
             name, listed = by[0], text
         if listed.strip() == LABELS:  # a value of this name is written in double quotes

@@ -32,6 +32,7 @@ from tacit.tables.dataset.table import (
     write_new,
 )
 from tacit.tables.engines.files import PACKED, typed
+from tacit.tables.missing_codes import refuse_as_keys
 from tacit.tables.open_source import Source, identity_of, open_beside
 from tacit.tables.plan.query import LABELS, labelled_keys
 from tacit.tables.plan.query import Declared as AskedDeclared
@@ -94,7 +95,9 @@ def _as_declared(source: Source, table: TableDeclaration, name: str, folder: Pat
     source.reading = source.reading_from(os.path.realpath(folder))
     for key in table.key:
         source.schema.column(key)
-    keys_of(table, source)  # refuses labels that are not there
+    # refuses labels that are not there, and keys that the file itself declares as missing
+    for column, keys in keys_of(table, source).items():
+        refuse_as_keys(keys, source.reading.missing.get(column, []), f"{column!r} of {name!r}")
     for column, one in table.columns.items():
         _fits(source.schema.column(column).kind, column, one, name)
 

@@ -19,7 +19,7 @@ from tacit.arithmetic.exact import as_fraction, show
 from tacit.errors import UsageError, did_you_mean
 from tacit.tables.engines.csv import TYPES, CsvOptions, csv_format
 from tacit.tables.engines.files import ConfinedPath, typed
-from tacit.tables.missing_codes import Codes, missing_codes
+from tacit.tables.missing_codes import Codes, missing_codes, refuse_as_keys
 from tacit.tables.plan.query import LABELS
 from tacit.tables.privacy_unit import Person, person_from, person_json
 from tacit.tables.query.keys import fit_number, key_of_kind
@@ -431,12 +431,7 @@ class TableDeclaration:
             )
         for name, codes in self.missing.items():
             keys = self.columns[name].keys if name in self.columns else ()
-            both = [key for key in keys if key in codes] if isinstance(keys, tuple) else []
-            if both:
-                raise UsageError(
-                    f"{where} declares {both[0]!r} of {name!r} as a key and as missing: its group "
-                    "would be empty; remove it from one of them"
-                )
+            refuse_as_keys(keys if isinstance(keys, tuple) else (), codes, f"{name!r} of {where}")
         if self.key and self.public is not True:
             raise UsageError(f"{where} has a key, which only a public table has: public = true")
 

@@ -346,7 +346,7 @@ def labelled_keys(name: str, labels: Labels) -> list[object]:
     if not labels:
         raise UsageError(
             f"keys='labels' takes the keys of {name!r} from the labels of its values, and its "
-            "table has none: list the keys, keys=[1, 2, 3]"
+            "table has none (but for missing values): list the keys, keys=[1, 2, 3]"
         )
     for key in labels:
         if isinstance(key, float):

@@ -893,12 +893,12 @@ def _from_path(source: str | os.PathLike[str], csv: CsvOptions, engine: DuckEngi
         relation, schema = open_csv(files, csv_format(**csv), engine, folder=folder)
     elif kind in SURVEYS:
         given: Any = {name: value for name, value in csv.items() if name != "encoding"}
-        refuse_csv(given, "its dictionary declares its columns")
+        refuse_csv(given, f"the dictionary in {label} declares its columns")
         encoding = csv.get("encoding") and csv_format(**csv).encoding
         table = open_survey(files, kind, engine, encoding)
         return Opened(label, table.schema, engine, table.relation, table.missing, table.labels)
     elif kind in SCHEMAS:
-        refuse_csv(csv, "its schema declares its columns")
+        refuse_csv(csv, f"the schema in {label} declares its columns")
         relation, schema = open_schema_files(files, kind, engine)
     elif kind == "json lines":
         refuse_csv(csv, f"{label} has none of that", but=_OF_CELLS)
