@@ -283,6 +283,53 @@ def test_a_code_that_the_file_declares_as_missing_is_no_key(tmp_path):
         tc.open(dataset)
 
 
+LONG = ["é" * 1500, "Zürich", "b" * 3000, "", "ab" + "ü" * 20_000]
+
+
+@pytest.mark.parametrize("writer", ["pyreadstat", "pandas 117", "pandas 118", "pandas 119", "big"])
+def test_long_texts_of_stata_are_read_as_others_are(writer, tmp_path, monkeypatch):
+    """A column in which one text has more than 2,045 bytes is a strL, which is stored apart."""
+    path, texts = tmp_path / "a.dta", LONG
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0, 5.0], "s": texts, "t": texts[1]})
+    if writer == "pyreadstat":
+        pyreadstat.write_dta(frame, path, variable_value_labels={"x": {1: "one"}})
+    else:
+        version = 118 if writer == "big" else int(writer[-3:])
+        order = "big" if writer == "big" else "little"
+        options = {"version": version, "convert_strl": ["s"], "byteorder": order}
+        frame.to_stata(path, write_index=False, value_labels={"x": {1: "one"}}, **options)
+    monkeypatch.setattr(survey, "_CELLS", 6)  # several parts
+    with open_source(path) as source:
+        rows = source.engine.rows(f"select s, x, t from {source.relation} as t order by x")
+        assert source.labels == {"x": {1: "one"}}
+    if writer == "pandas 117":  # it writes UTF-8, where Stata 13 has one byte per character
+        texts = [text.encode().decode("cp1252") for text in texts]
+    assert rows == [(text or None, n, LONG[1]) for n, text in enumerate(texts, 1)]
+
+
+@pytest.mark.parametrize("writer", ["pyreadstat", "pandas"])
+def test_a_long_text_that_is_no_text_is_missing_and_changes_no_other(writer, tmp_path):
+    """pyreadstat ends the read of the file there."""
+    path, bad = tmp_path / "a.dta", b"w" * 5000
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "s": [bad.decode(), "é" * 2000, "v" * 4000]})
+    if writer == "pyreadstat":
+        pyreadstat.write_dta(frame, path)
+    else:
+        frame.to_stata(path, write_index=False, version=118, convert_strl=["s"])
+    whole = path.read_bytes()
+    assert whole.count(bad) == 1
+    binary = whole.index(b"\x82", whole.index(b"<strls>GSO"))
+    for content in (
+        whole.replace(bad, bad[:-2] + b"\xff\xfe"),
+        whole.replace(bad, bytes(5000)),
+        whole[:binary] + b"\x81" + whole[binary + 1 :],
+    ):
+        path.write_bytes(content)
+        with open_source(path) as source:
+            rows = source.engine.rows(f"select s from {source.relation} as t order by x")
+        assert rows == [(None,), ("é" * 2000,), ("v" * 4000,)]
+
+
 def test_labels_of_several_files_are_those_of_all_unless_they_contradict(tmp_path):
     frame = pd.DataFrame({"sex": [1.0, 2.0] * 20, "site": [1.0, 3.0] * 20})
     for wave, sex, site in (

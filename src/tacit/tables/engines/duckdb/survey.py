@@ -7,14 +7,16 @@ import io
 import math
 import os
 import re
+import struct
 import warnings
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import count
+from itertools import accumulate, count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 from weakref import proxy
 
 import numpy as np
@@ -400,12 +402,17 @@ def _parts(file: SurveyFile) -> Iterator[list[Any]]:
     if rows is None:  # it does not say: a guess, from which only the size of a part follows
         rows = os.path.getsize(file.path) // (_CELL * len(file.columns))
     step = max(least, -(-rows // parts))
-    for start in count(0, step):
-        part = list(reader(file.path, row_offset=start, row_limit=step, **options)[0].values())
-        last = len(part[0]) < step
-        yield part
-        if last or start + step == file.rows:
-            return
+    with open(file.path, "rb") as opened:
+        long = _with_long_texts(opened) if file.kind == "stata" else None
+        for start in count(0, step):
+            if long is not None:
+                long.seek(0)
+            source = long or file.path
+            part = list(reader(source, row_offset=start, row_limit=step, **options)[0].values())
+            last = len(part[0]) < step
+            yield part
+            if last or start + step == file.rows:
+                return
 
 
 def _array(values: list[Any], column: SurveyColumn, file: SurveyFile) -> Any:
@@ -479,6 +486,98 @@ def _decoded(cell: Any, encoding: str) -> str | None:
         return cell.encode("latin-1").decode(encoding)
     except (UnicodeError, LookupError):
         return None
+
+
+# ---- long texts of Stata (strL)
+#
+# They are stored behind the rows, and ReadStat does not convert them: pyreadstat takes them for
+# UTF-8, and one that is not ends the read of the file.  So they are handed over with each byte as a
+# character in UTF-8, as which all other texts are read; the map of the file follows what is moved.
+
+
+_MAP = re.compile(
+    rb"<stata_dta><header><release>(11[789])</release><byteorder>(LSF|MSF)</byteorder>.*?<map>",
+    re.DOTALL,
+)
+_SECTIONS, _STRLS = 14, 10  # of a file, whose offsets are in its map; and that of the long texts
+_OPENING, _CLOSING = b"<strls>", b"</strls>"
+_TEXT_OF_STRL = 130  # all others are binary
+
+
+class _Pieces:
+    """A file for ReadStat that is made of bytes and of parts of a file, one after the other."""
+
+    def __init__(self, file: BinaryIO, pieces: Sequence[bytes | tuple[int, int]]) -> None:
+        self._file, self._pieces = file, pieces
+        sizes = [len(p) if isinstance(p, bytes) else p[1] - p[0] for p in pieces]
+        self._ends = list(accumulate(sizes))
+        self._at = 0
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        starts = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._ends[-1]}
+        self._at = starts[whence] + offset
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def read(self, size: int) -> bytes:
+        found = b""
+        while len(found) < size and self._at < self._ends[-1]:
+            index = bisect_right(self._ends, self._at)
+            piece, most = self._pieces[index], min(size - len(found), self._ends[index] - self._at)
+            before = self._ends[index - 1] if index else 0
+            start = self._at - before
+            if isinstance(piece, bytes):
+                part = piece[start : start + most]
+            else:
+                self._file.seek(piece[0] + start)
+                part = self._file.read(most)
+            if not part:
+                break  # the file was cut short meanwhile
+            self._at += len(part)
+            found += part
+        return found
+
+
+def _with_long_texts(file: BinaryIO) -> _Pieces | None:
+    """Return a Stata file whose long texts ReadStat can read; None where it has none."""
+    size = file.seek(0, io.SEEK_END)
+    file.seek(0)
+    head = _MAP.match(file.read(1 << 16))
+    if not head:  # an older one, which has none
+        return None
+    order = "<" if head[2] == b"LSF" else ">"
+    offsets = struct.Struct(f"{order}{_SECTIONS}Q")
+    file.seek(head.end())
+    places = list(offsets.unpack(file.read(offsets.size)))
+    start, end = places[_STRLS : _STRLS + 2]
+    if end == start + len(_OPENING + _CLOSING):
+        return None
+    if not start < end <= size:
+        raise DataSourceError("the map of the file is not that of its sections")
+    file.seek(start)
+    texts = _each_byte_a_character(file.read(end - start), order, int(head[1]))
+    moved = start + len(texts) - end
+    places[_STRLS + 1 :] = [place + moved for place in places[_STRLS + 1 :]]
+    behind_map = head.end() + offsets.size
+    return _Pieces(
+        file, [(0, head.end()), offsets.pack(*places), (behind_map, start), texts, (end, size)]
+    )
+
+
+def _each_byte_a_character(section: bytes, order: str, release: int) -> bytes:
+    """Return the section of the long texts with each byte as a character in UTF-8."""
+    header = struct.Struct(f"{order}3sI{'I' if release == 117 else 'Q'}BI")
+    texts, place = [_OPENING], len(_OPENING)
+    while section.startswith(b"GSO", place):
+        *name, kind, length = header.unpack_from(section, place)
+        place += header.size
+        text = section[place : place + length] if kind == _TEXT_OF_STRL else b""
+        place += length
+        text = text.partition(b"\0")[0].decode("latin-1").encode() + b"\0"
+        texts += [header.pack(*name, _TEXT_OF_STRL, len(text)), text]
+    return b"".join([*texts, _CLOSING])
 
 
 # ---- transport files of SAS, whose rows have one length
