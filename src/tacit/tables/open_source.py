@@ -163,9 +163,9 @@ def _source(
     relation, codes = opened.relation, joined_codes(opened.missing, codes)
     labels = {  # of what is missing there is no key; a terminal obeys signs in a label
         column: {
-            v: one_line(label)
+            v: text
             for v, label in known.items()
-            if not is_code(v, codes.get(column, ()))
+            if (text := one_line(label)) and not is_code(v, codes.get(column, ()))
         }
         for column, known in labelled.items()
     }

@@ -330,6 +330,18 @@ def test_a_long_text_that_is_no_text_is_missing_and_changes_no_other(writer, tmp
         assert rows == [(None,), ("é" * 2000,), ("v" * 4000,)]
 
 
+def test_an_empty_label_is_none(tmp_path):
+    """PC-Axis has no empty text, and its readers lose the group."""
+    frame = pd.DataFrame({"sex": [1.0, 2.0, 3.0] * 20})
+    labels = {"sex": {1: "men", 2: "women", 3: " "}}
+    pyreadstat.write_sav(frame, tmp_path / "a.sav", variable_value_labels=labels)
+    with tc.Session(tmp_path / "a.sav", tc.one_row_each, tc.epsilon(9), tc.in_memory) as session:
+        answer = session.group_by("sex", keys=[1, 2, 3]).agg(n=tc.count()).release(epsilon=1)
+        assert 'VALUES("sex")="men",\n"women",\n"3";' in answer.to_px()
+        answer = session.group_by("sex", keys="labels").agg(n=tc.count()).release(epsilon=1)
+        assert answer.to_dict()["sex"] == [1, 2]
+
+
 def test_labels_of_several_files_are_those_of_all_unless_they_contradict(tmp_path):
     frame = pd.DataFrame({"sex": [1.0, 2.0] * 20, "site": [1.0, 3.0] * 20})
     for wave, sex, site in (
