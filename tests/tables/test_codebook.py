@@ -131,6 +131,16 @@ def test_labels_are_keys_and_beside_them_and_people_are_of_two_columns(usa: Path
     assert answer.certificate.verify()
 
 
+def test_a_draft_has_no_key_that_is_missing(tmp_path: Path) -> None:
+    """A missing value of a Table Schema is none before its constraints are looked at."""
+    (tmp_path / "t.csv").write_text("sex\n1\n9\n")
+    field = {"name": "sex", "type": "integer", "missingValues": ["9"]}
+    book = tmp_path / "s.json"
+    book.write_text(json.dumps({"fields": [{**field, "constraints": {"enum": [1, 2, 9]}}]}))
+    drafted: Any = draft(tmp_path / "t.csv", codebook=book).tables["t"]
+    assert drafted.columns["sex"].keys == (1, 2)
+
+
 def test_a_draft_takes_what_is_valid_and_nothing_that_occurs(usa: Path) -> None:
     book = usa.with_suffix(".xml")
     book.write_text(DDI.replace("</var>", '<sumStat type="max">77</sumStat></var>'))

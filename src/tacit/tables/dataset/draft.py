@@ -17,7 +17,7 @@ from tacit.tables.codebook import CodebookColumn
 from tacit.tables.dataset.declaration import Dataset, keys_of, open_table
 from tacit.tables.dataset.table import Declared, toml_of
 from tacit.tables.engines.files import typed
-from tacit.tables.missing_codes import ReadOptions, missing_codes
+from tacit.tables.missing_codes import ReadOptions, is_code, missing_codes
 from tacit.tables.open_source import codebook_of, open_source
 from tacit.tables.plan.parse_question import schema_from
 from tacit.tables.plan.query import Unit, plain_key
@@ -286,7 +286,8 @@ def _said(column: CodebookColumn | None) -> dict[str, Any]:
     person = _PERSON.fullmatch(column.name) is not None
     if column.bounds is not None and not (column.keys or person):
         known["bounds"] = list(column.bounds)
-    return known | ({"keys": list(column.keys)} if column.keys and not column.labels else {})
+    keys = [key for key in column.keys if not is_code(key, column.missing)]
+    return known | ({"keys": keys} if keys and not column.labels else {})
 
 
 def _column(column: Column, is_labelled: bool, is_person: bool) -> dict[str, Any]:
