@@ -405,10 +405,10 @@ class Traces:
     @contextmanager
     def request(self, method: str, headers: Mapping[str, str]) -> Iterator[RequestSpan]:
         """Open the span of a request, below the one that its headers name."""
-        if self._trace is None:
+        tracer = None if self._trace is None else self._trace.get_tracer(_NAME)
+        if tracer is None or isinstance(tracer, self._trace.ProxyTracer):  # there is no provider
             yield RequestSpan(None)
             return
-        tracer = self._trace.get_tracer(_NAME)
         above = self._propagate.extract(headers)
         # No exception is recorded: its text may quote what must not leave.
         with tracer.start_as_current_span(
