@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypedDict, Unpack
@@ -194,10 +194,13 @@ class AuditLog:
 
     @contextmanager
     def _transaction(self, given: sa.Connection | None) -> Iterator[sa.Connection]:
-        with nullcontext(given) if given is not None else self._database.begin() as run:
-            if run.dialect.name == "postgresql":
-                run.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
-            yield run
+        if given is None:
+            with self._database.begin(lock=_LOCK) as run:
+                yield run
+            return
+        if given.dialect.name == "postgresql":
+            _LOCKED.rows(given)
+        yield given
 
     def read(
         self, after: int = 0, limit: int = 100, *, newest_first: bool = False
@@ -263,6 +266,7 @@ def _appended(run: sa.Connection, bodies: Iterable[dict[str, Any]]) -> list[Audi
     return events
 
 
+_LOCKED = Prepared(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
 _STORED = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 _LAST = Prepared(
     sa.select(_events.c.sequence, _events.c.hash).order_by(_events.c.sequence.desc()).limit(1)

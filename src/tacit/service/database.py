@@ -429,9 +429,11 @@ class Database:
             )
 
     @contextmanager
-    def begin(self, lock: str | None = None, *, durable: bool = True) -> Iterator[sa.Connection]:
+    def begin(
+        self, lock: str | int | None = None, *, durable: bool = True
+    ) -> Iterator[sa.Connection]:
         """Run one transaction: committed at the end, rolled back if anything is raised."""
-        # durable: whether its end waits for the disk.
+        # lock: its name or number; durable: whether its end waits for the disk.
         with _hidden_errors(), self._write_lock(), self._writer(lock, durable) as connection:
             yield connection
 
@@ -445,12 +447,13 @@ class Database:
             return self._open.alone(statement, values)
 
     @contextmanager
-    def _writer(self, lock: str | None, durable: bool) -> Iterator[sa.Connection]:
+    def _writer(self, lock: str | int | None, durable: bool) -> Iterator[sa.Connection]:
         """Begin a transaction that writes."""
         if self.on_server:
             begin = ["BEGIN", *([] if durable else [_NOT_DURABLE])]
             if lock is not None:
-                begin.append(f"SELECT pg_advisory_xact_lock({_number(lock)})")
+                number = lock if isinstance(lock, int) else _number(lock)
+                begin.append(f"SELECT pg_advisory_xact_lock({number})")
             with self._open.server_writer("; ".join(begin)) as connection:
                 yield connection
             return
@@ -686,13 +689,13 @@ def _is_quiet(connection: Any) -> bool:
         return not found.select(0)
 
 
-# What threads write at once, in one transaction: one wait for the disk.
+# What requests write at once, in one transaction: one wait for the disk.
 #
-# The first writes what it has; what others have meanwhile is written by a thread of the group's
-# own, all of it in the next transaction.  So of many at once each waits for two transactions at
-# most, and not for as many as there are others.  Who waits continues when its own part is
-# committed, and not before.  A thread waits itself; a request can wait in its loop, and takes no
-# thread from others meanwhile.
+# An item is written once someone waits for it, with all others that wait by then.  A thread that
+# waits writes them itself; a request waits in its loop, and what the loop has by its next turn is
+# written by a thread of the group's own, as is what comes meanwhile.  So of many at once each waits
+# for two transactions at most, and not for as many as there are others.  Who waits continues when
+# its own part is committed, and not before.
 
 
 _Item = TypeVar("_Item")
@@ -703,8 +706,8 @@ _Made = TypeVar("_Made")
 class Pending(Generic[_Item, _Result]):
     """An item that is being written."""
 
-    def __init__(self, item: _Item) -> None:
-        self.item = item
+    def __init__(self, item: _Item, group: GroupCommit[_Item, _Result] | None = None) -> None:
+        self.item, self._group = item, group
         self._lock = threading.Lock()
         self._over = False
         self._turn: threading.Event | None = None
@@ -721,6 +724,8 @@ class Pending(Generic[_Item, _Result]):
 
     def wait(self) -> _Result:
         """Return its result once it is committed, or raise its error; waits in this thread."""
+        if self._group is not None:
+            self._group.write()
         with self._lock:
             turn = self._turn = None if self._over else self._turn or threading.Event()
         if turn is not None:
@@ -729,10 +734,13 @@ class Pending(Generic[_Item, _Result]):
 
     async def waited(self) -> _Result:
         """Return its result as :meth:`wait`; waits in the loop."""
+        loop = asyncio.get_running_loop()
         with self._lock:
             if not self._over:
-                self._future = asyncio.get_running_loop().create_future()
+                self._future = loop.create_future()
         if self._future is not None:
+            if self._group is not None:
+                loop.call_soon(self._group.write_apart)
             await self._future
         return self._outcome()
 
@@ -792,17 +800,35 @@ class GroupCommit(Generic[_Item, _Result]):
         return self.add(item).wait()
 
     def add(self, item: _Item) -> Pending[_Item, _Result]:
-        """Write an item, or have it written with others where one is writing."""
-        mine: Pending[_Item, _Result] = Pending(item)
+        """Add an item, which is written once someone waits for it."""
+        mine = Pending(item, self)
         with self._lock:
             self._waiting.append(mine)
-            first, self._writing = not self._writing, True
-        if first and self._write_waiting():
-            try:
-                self._thread.submit(self._write_rest)
-            except RuntimeError:  # the process ends
-                self._write_rest()
         return mine
+
+    def write(self) -> None:
+        """Write what waits, unless it is being written: one batch here, the rest apart."""
+        if self._begin() and self._write_waiting():
+            self._write_rest_apart()
+
+    def write_apart(self) -> None:
+        """Have what waits written in the group's own thread."""
+        if self._begin():
+            self._write_rest_apart()
+
+    def _begin(self) -> bool:
+        """Return whether the caller is to write: there is something, and no one does."""
+        with self._lock:
+            if self._writing or not self._waiting:
+                return False
+            self._writing = True
+            return True
+
+    def _write_rest_apart(self) -> None:
+        try:
+            self._thread.submit(self._write_rest)
+        except RuntimeError:  # the process ends
+            self._write_rest()
 
     def _write_rest(self) -> None:
         while self._write_waiting():
