@@ -8,7 +8,7 @@ import logging
 import os
 import socket
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -344,6 +344,34 @@ def test_uvicorn_has_each_option_of_the_server(tmp_path: Path) -> None:
 def test_a_reply_does_not_wait_for_a_delayed_ack(tmp_path: Path) -> None:
     """Of a socket that several processes share, asyncio does not know that it is TCP."""
 
+    async def no_delay(reader: asyncio.StreamReader, server: uvicorn.Server) -> int:
+        assert b"204" in await reader.readuntil(b"\r\n\r\n")
+        (protocol,) = server.server_state.connections
+        connection = protocol.transport.get_extra_info("socket")
+        return int(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+    assert asked_on_a_socket(tmp_path, no_delay, b"")
+
+
+def test_who_reads_nothing_of_a_reply_is_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tacit.service.web.server._SEND_SECONDS", 0.1)
+
+    async def ended(reader: asyncio.StreamReader, server: uvicorn.Server) -> bool:
+        async with asyncio.timeout(60):
+            while server.server_state.connections:
+                await asyncio.sleep(0.01)
+        return True
+
+    assert asked_on_a_socket(tmp_path, ended, b"x" * (1 << 25))
+
+
+def asked_on_a_socket(
+    folder: Path, look: Callable[[asyncio.StreamReader, uvicorn.Server], Any], body: bytes
+) -> Any:
+    """What is found while the server replies with some bytes, and who asked reads what it does."""
+
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             scope["state"]["header_seconds"] = 10
@@ -351,31 +379,30 @@ def test_a_reply_does_not_wait_for_a_delayed_ack(tmp_path: Path) -> None:
                 await receive()
                 await send({"type": f"lifespan.{what}.complete"})
             return
-        await send({"type": "http.response.start", "status": 204, "headers": []})
+        status = 200 if body else 204
+        await send({"type": "http.response.start", "status": status, "headers": []})
+        await send({"type": "http.response.body", "body": body, "more_body": True})
         await send({"type": "http.response.body"})
 
-    (tmp_path / "service.toml").write_text("")
-    options = _options(Settings.load(tmp_path), ServerOptions(port=0))
+    (folder / "service.toml").write_text("")
+    options = _options(Settings.load(folder), ServerOptions(port=0))
     config = uvicorn.Config(app, **options)
     with config.bind_socket() as shared:  # as it does for several processes
         server = uvicorn.Server(config)
 
-        async def ask() -> int:
+        async def ask() -> Any:
             served = asyncio.create_task(server.serve(sockets=[shared]))
             while not server.started:
                 await asyncio.sleep(0.01)
             reader, writer = await asyncio.open_connection(*shared.getsockname())
             writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-            assert b"204" in await reader.readuntil(b"\r\n\r\n")
-            (protocol,) = server.server_state.connections
-            connection = protocol.transport.get_extra_info("socket")
-            no_delay = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+            found = await look(reader, server)
             writer.close()
             server.should_exit = True
             await served
-            return int(no_delay)
+            return found
 
-        assert asyncio.run(ask())
+        return asyncio.run(ask())
 
 
 @pytest.mark.parametrize("broken", [False, True])

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -28,7 +29,7 @@ from tacit.service.access import ACTIONS, RIGHTS
 from tacit.service.database import Database
 from tacit.service.web import routing
 from tacit.service.web import state as readiness
-from tacit.service.web.routing import Route, declared_right
+from tacit.service.web.routing import RequestThreads, Route, declared_right
 from tacit.service.web.server import ROUTERS
 
 
@@ -483,6 +484,7 @@ def late_name(late: Late) -> str:
 
 def asked(path: str) -> bytes:
     app = FastAPI()
+    app.state.threads = RequestThreads()
     app.router.routes.extend(ordinary.routes)
     THREADS.clear()
 
@@ -505,6 +507,45 @@ def test_a_request_is_in_one_thread_from_its_token_to_its_reply() -> None:
 def test_what_waits_for_the_loop_is_none_of_an_ordinary_function() -> None:
     with pytest.raises(RuntimeError, match="waits for the loop"):
         asked("/late")
+
+
+def test_a_request_that_waits_holds_up_no_other_one() -> None:
+    """Also where who waits for it is gone: its thread is not given another one meanwhile."""
+    gone, may_end = threading.Event(), threading.Event()
+
+    async def ask() -> tuple[int, int, int]:
+        threads = RequestThreads()
+        first = await threads.run(threading.get_ident)
+        slow = [asyncio.create_task(threads.run(may_end.wait, 60)) for _ in range(2)]
+        await asyncio.sleep(0)
+        slow[0].cancel()
+        slow[0].add_done_callback(lambda _: gone.set())
+        second, third = await threads.run(threading.get_ident), await threads.run(gone.wait, 60)
+        assert third
+        third = await threads.run(threading.get_ident)
+        may_end.set()
+        assert await slow[1]
+        threads.close()
+        return first, second, third
+
+    first, second, third = asyncio.run(ask())
+    assert second == third != first
+
+
+def test_an_error_of_a_request_is_its_own() -> None:
+    def late() -> None:
+        time.sleep(0.01)
+        raise TimeoutError("its own")
+
+    def at_once() -> None:
+        raise TimeoutError("its own")
+
+    async def ask(call: Any) -> None:
+        await RequestThreads().run(call)
+
+    for call in (late, at_once):
+        with pytest.raises(TimeoutError, match="its own"):
+            asyncio.run(ask(call))
 
 
 # A question to a data set is read without the framework, and what is not in order is read with it.

@@ -36,7 +36,6 @@ _ONCE = (
     b"idempotency-key",
     b"origin",
 )
-_SEND_SECONDS = 60.0  # until a reader took what was sent
 _MAX_BUFFERED_BYTES = 1 << 27  # of the bodies that are being read or answered, in one process
 READ = "tacit.json"  # in the scope of a request: its body, where that is said to be JSON
 _HEADERS = (
@@ -84,8 +83,7 @@ class Guard:
                 given = {name.lower() for name, _ in message["headers"]}
                 more = [header for header in self._headers if header[0] not in given]
                 message = {**message, "headers": [*message["headers"], *more]}
-            async with asyncio.timeout(_SEND_SECONDS):
-                await send(message)
+            await send(message)
 
         try:
             _refuse_repeated(scope)

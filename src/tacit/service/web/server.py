@@ -51,6 +51,7 @@ from tacit.service.web.routes import (
     schedules,
 )
 from tacit.service.web.routing import (
+    RequestThreads,
     caller_of,
     cookie_name,
     declared_right,
@@ -211,6 +212,7 @@ def create_app(
         finally:
             if wire is not None:
                 await wire.stop()
+            app.state.threads.close()
             await asyncio.to_thread(state.close)
 
     app = FastAPI(
@@ -222,7 +224,7 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,  # its redirects follow the header Host
     )
-    app.state.tacit = state
+    app.state.tacit, app.state.threads = state, RequestThreads()
     app.state.every_route = [route for router in ROUTERS for route in router.routes]
     handle_problems(app, signed_in)
     # as they are: to include a router is to build each of its routes again
@@ -267,6 +269,7 @@ def _wire(state: ServiceState, tls: tuple[str, str] | None) -> WireServer | None
 _FOLDER, _TLS = "TACIT_SERVICE_FOLDER", "TACIT_SERVICE_TLS"
 _HEAD_BYTES = 16_384
 _IDLE_SECONDS = 15
+_SEND_SECONDS = 60.0  # until a reader took what was sent
 _LENGTHS = {b"content-length", b"transfer-encoding"}
 
 
@@ -361,6 +364,14 @@ class _BoundedServer(H11Protocol):
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._waiting: asyncio.TimerHandle | None = None
         self._wait()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread = self.loop.call_later(_SEND_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._unread.cancel()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)

@@ -112,7 +112,7 @@ def preview_question(
         if form.one("action") == "write":
             return _asking(name, caller, state, form, None, None, sql=sql)
         body = PreviewBody(**ask_body(form, reply["budget"]["kind"], sql))
-        preview = datasets.preview(name, body, caller, state).wait().model_dump()
+        preview = datasets.preview(name, body, caller, state).wait()
         shown = expected(
             preview,
             approval=bool(reply["approval"]),
@@ -165,7 +165,7 @@ def preview_plan(
         reply = datasets.dataset(name, caller, state)
         body = PlanPreviewBody(**plan_body(form, reply.budget["kind"]))
         shown = expected(
-            datasets.preview_plan(name, body, caller, state).wait().model_dump(),
+            datasets.preview_plan(name, body, caller, state).wait(),
             approval=reply.approval,
             may_ask=decide(caller, "ask", name).allowed,
             key=secrets.token_urlsafe(18),

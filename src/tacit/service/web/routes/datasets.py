@@ -237,9 +237,9 @@ def preview(
     body: PreviewBody,
     caller: Annotated[Caller, Depends(needs("preview", on="name"))],
     state: StateOf,
-) -> Later[PreviewReply]:
+) -> Later[_Json]:
     """Show the cost of a release and its expected errors; free, and no row is read."""
-    return previewed(name, body, caller, state).then(lambda reply: PreviewReply(**reply))
+    return previewed(name, body, caller, state)
 
 
 class PlanPreviewReply(PreviewReply):
@@ -254,9 +254,9 @@ def preview_plan(
     body: PlanPreviewBody,
     caller: Annotated[Caller, Depends(needs("preview", on="name"))],
     state: StateOf,
-) -> Later[PlanPreviewReply]:
+) -> Later[_Json]:
     """Show the errors of several questions together and one by one; free, and no row is read."""
-    return previewed(name, body, caller, state).then(lambda reply: PlanPreviewReply(**reply))
+    return previewed(name, body, caller, state)
 
 
 def previewed(
