@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 
 from tacit.service import database as database_module
-from tacit.service.database import Database, GroupCommit, Later, Prepared, metadata
+from tacit.service.database import Database, GroupCommit, Later, Prepared, Together, metadata
 from tacit.service.problem import Problem
 
 _things = sa.Table(
@@ -50,6 +50,39 @@ def test_it_gives_what_sqlalchemy_gives(filled: Database) -> None:
         plain = run.execute(_ABOVE, {"least": 0.5}).all()
         assert above.rows(run, least=0.5) == [tuple(row) for row in plain]
     assert filled.scalar(above, least=1e301) is None
+
+
+def test_what_is_read_ahead_is_what_the_statements_give_and_is_used_once(
+    filled: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = Prepared(_ABOVE.order_by(_things.c.number.desc()).limit(1))
+    none = Prepared(_ABOVE.where(_things.c.number > sa.bindparam("beyond", type_=sa.Float)))
+    count = Prepared(sa.select(sa.func.count()).select_from(_things))
+    together, asked, run = Together(one, none, count), list[Prepared](), filled._open.rows
+
+    def noted(statement: Prepared, values: dict[str, Any]) -> Any:
+        asked.append(statement)
+        return run(statement, values)
+
+    monkeypatch.setattr(filled._open, "rows", noted)
+    least, beyond = {"least": 0.0}, {"least": 0.0, "beyond": 1e308}
+    expected = filled.mappings(one, **least), filled.rows(none, **beyond), filled.scalar(count)
+    assert expected[0]
+    assert (expected[1], expected[2]) == ([], len(_ROWS))
+    asked.clear()
+    with filled.ahead(together, **beyond):
+        found = filled.mappings(one, **least), filled.rows(none, **beyond), filled.scalar(count)
+        assert found == expected
+        assert asked == ([together.statement] if filled.on_server else [one, none, count])
+        asked.clear()
+        assert filled.scalar(count) == len(_ROWS)  # again: as it is now
+        assert asked == [count]
+    asked.clear()
+    with filled.ahead(together, **beyond):
+        assert filled.rows(one, least=1e301) == []  # of another value it was not read
+        assert asked[-1] is one
+    assert filled.mappings(one, **least) == expected[0]
+    assert asked[-1] is one
 
 
 def test_it_changes_what_it_says(filled: Database) -> None:
@@ -197,6 +230,19 @@ def test_a_loop_waits_for_the_batch_of_its_item() -> None:
     first, second, third = asyncio.run(asked())
     assert (first, third) == (11, 31)
     assert isinstance(second, ValueError)
+
+
+def test_what_waits_in_one_turn_of_the_loop_is_one_batch() -> None:
+    async def asked() -> list[int]:
+        written = Held()
+        written.may_end.set()
+        later = [Later(written.group.add(item), lambda result: result) for item in (1, 2, 3)]
+        assert written.batches == []
+        results = await asyncio.gather(*(one.waited() for one in later))
+        assert written.batches == [[1, 2, 3]]
+        return results
+
+    assert asyncio.run(asked()) == [10, 20, 30]
 
 
 def test_a_request_that_is_cancelled_holds_up_no_other_one() -> None:

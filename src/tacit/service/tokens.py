@@ -187,12 +187,8 @@ class Tokens:
             self._note_made(run, "token_narrowed", parent.name, made[1], kind, "token")
             return made
 
-    def signed(self, text: str) -> bool:
-        """Return whether this service ever made a token."""
-        return self._signed(text) is not None
-
     def check(self, text: str, kind: str = BEARER) -> Caller:
-        identifier = self._signed(text)
+        identifier = self.signed(text)
         if identifier is None:
             raise _unknown()
         self._sweep()
@@ -203,7 +199,7 @@ class Tokens:
 
     def use_once(self, text: str, seconds: float) -> tuple[str, Caller]:
         """Make the token of a sign-in from that of a link, which becomes void."""
-        identifier = self._signed(text)
+        identifier = self.signed(text)
         if identifier is None:
             raise _unknown()
         with self._database.begin(lock="tokens") as run:
@@ -305,7 +301,7 @@ class Tokens:
         )
         return text, made
 
-    def _signed(self, text: str) -> str | None:
+    def signed(self, text: str) -> str | None:
         """Return the identifier in a token that this service signed, or None."""
         data = _bytes(text)
         if data is None or len(data) != _ID + _SECRET + _SIGNATURE:
@@ -318,10 +314,10 @@ class Tokens:
         return hmac.digest(self._key, b"tacit token 1\0" + body, "sha256")
 
     def _find(self, run: sa.Connection, identifier: str) -> Mapping[str, Any] | None:
-        return next(iter(_BY_ID.mappings(run, identifier=identifier)), None)
+        return next(iter(TOKEN.mappings(run, identifier=identifier)), None)
 
     def _read(self, identifier: str) -> Mapping[str, Any] | None:
-        return next(iter(self._database.mappings(_BY_ID, identifier=identifier)), None)
+        return next(iter(self._database.mappings(TOKEN, identifier=identifier)), None)
 
     def _checked(self, row: Mapping[str, Any] | None, text: str, kind: str) -> Stored:
         if row is None or not hmac.compare_digest(row["hash"], _hash(text)):
@@ -356,7 +352,7 @@ class Tokens:
             run.execute(token_table.update().where(*_past(self._clock())).values(ended))
 
 
-_BY_ID = Prepared(sa.select(token_table).where(token_table.c.id == sa.bindparam("identifier")))
+TOKEN = Prepared(sa.select(token_table).where(token_table.c.id == sa.bindparam("identifier")))
 
 
 def _past(now: float) -> tuple[sa.ColumnElement[bool], ...]:

@@ -324,7 +324,7 @@ class DeclaredStore:
 
     def latest(self) -> int:
         """Return the number of the latest declaration; 0 where there is none."""
-        return self._database.scalar(_LATEST) or 0
+        return self._database.scalar(LATEST) or 0
 
     def all(self, run: sa.Connection | None = None) -> dict[str, SentDeclaration]:
         """Return the declaration of each data set that counts, by its name."""
@@ -338,7 +338,7 @@ class DeclaredStore:
 
     def add(self, run: sa.Connection, made: SentDeclaration) -> SentDeclaration:
         """Add a declaration, in a transaction of :meth:`begin`."""
-        number = (_LATEST.rows(run)[0][0] or 0) + 1
+        number = (LATEST.rows(run)[0][0] or 0) + 1
         row = {
             "number": number,
             "name": made.name,
@@ -351,7 +351,7 @@ class DeclaredStore:
         return SentDeclaration(made.name, made.fields, made.hosting, made.who, made.at, number)
 
 
-_LATEST = Prepared(sa.select(sa.func.max(_declared.c.number)))
+LATEST = Prepared(sa.select(sa.func.max(_declared.c.number)))
 
 
 def _read(row: Any) -> SentDeclaration:

@@ -208,20 +208,19 @@ class Refreshes:
 
     def describe(self, dataset: str, budget: Budget | None) -> str:
         """Describe what refreshes mean for the people in the data set, in two sentences."""
-        history = self.history(dataset)
+        ((times, first, last),) = self._database.rows(SUMMARY, dataset=dataset)
         shared_budget = "one budget" if budget is None else f"one budget of {budget_words(budget)}"
         shared = (
             f"All releases, before and after a refresh, share {shared_budget}: what was spent on "
             "rows that stay is not given back."
         )
-        if len(history) < 2:
-            since = f" since {day(history[0].at)}" if history else ""
+        if times < 2:
+            since = f" since {day(first)}" if times else ""
             return f"The data set was not refreshed{since}. {shared}"
-        times = "once" if len(history) == 2 else f"{len(history) - 1} times"
-        last = history[-1]
+        words = "once" if times == 2 else f"{times - 1} times"
         return (
-            f"Since {day(history[0].at)} the data set was refreshed {times}, last on "
-            f"{day(last.at)} at {moment(last.at)} UTC. {shared}"
+            f"Since {day(first)} the data set was refreshed {words}, last on "
+            f"{day(last)} at {moment(last)} UTC. {shared}"
         )
 
 
@@ -238,11 +237,19 @@ def moment(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%H:%M")
 
 
-_OF_DATASET = sa.select(_refreshes.c.number, _refreshes.c.at, _refreshes.c.way).where(
-    _refreshes.c.dataset == sa.bindparam("dataset")
-)
+_of_dataset = _refreshes.c.dataset == sa.bindparam("dataset")
+_OF_DATASET = sa.select(_refreshes.c.number, _refreshes.c.at, _refreshes.c.way).where(_of_dataset)
 _HISTORY = Prepared(_OF_DATASET.order_by(_refreshes.c.number))
 _CURRENT = Prepared(_OF_DATASET.order_by(_refreshes.c.number.desc()).limit(1))
+_at = sa.select(_refreshes.c.at).where(_of_dataset).limit(1)
+# How often a data set was opened, and when first and last.
+SUMMARY = Prepared(
+    sa.select(
+        sa.select(sa.func.count()).where(_of_dataset).scalar_subquery().label("times"),
+        _at.order_by(_refreshes.c.number).scalar_subquery().label("first"),
+        _at.order_by(_refreshes.c.number.desc()).scalar_subquery().label("last"),
+    )
+)
 
 
 def _last(dataset: str) -> sa.Select[Any]:

@@ -417,10 +417,12 @@ class _Direct:
 
     def reply(self, request: Request, given: dict[str, Any]) -> Response | Later[Response]:
         """Check the caller, and call the function."""
-        for name, (action, on) in self._callers.items():
-            caller = _authenticated(request, _finished(_bearer(request)))
-            given[name] = _allowed(request, caller, action, on)
-        made = self._call(**given, **dict.fromkeys(self._states, state_of(request)))
+        state, sent = state_of(request), _finished(_bearer(request))
+        token = "" if sent is None else sent.credentials
+        with state.ahead(token, next((given[name] for name in self._names), "")):
+            for name, (action, on) in self._callers.items():
+                given[name] = _allowed(request, _authenticated(request, sent), action, on)
+            made = self._call(**given, **dict.fromkeys(self._states, state))
         return made.then(self._response) if isinstance(made, Later) else self._response(made)
 
     def _response(self, made: BaseModel | Mapping[str, Any]) -> Response:

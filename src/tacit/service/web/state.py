@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,8 +17,9 @@ from tacit.arithmetic.exact import float_down, float_up
 from tacit.errors import TacitError
 from tacit.service.access import Caller, Decisions
 from tacit.service.audit_log import AuditLog, BatchWriter, noted_in
-from tacit.service.database import Database, declarations, open_store
+from tacit.service.database import Database, Together, declarations, open_store
 from tacit.service.hosting.datasets import Datasets, Hosted
+from tacit.service.hosting.declaring import LATEST
 from tacit.service.hosting.saved import SavedQuestions
 from tacit.service.jobs.queue import Queue
 from tacit.service.jobs.release_service import ReleaseService
@@ -26,11 +28,11 @@ from tacit.service.jobs.workers import ReleaseRecords, Workers
 from tacit.service.problem import Problem
 from tacit.service.refresh.collection import ReportStore, collections_of
 from tacit.service.refresh.dashboards import DashboardRequests, Dashboards
-from tacit.service.refresh.refreshes import Refreshes, Scheduler, schedules_of
+from tacit.service.refresh.refreshes import SUMMARY, Refreshes, Scheduler, schedules_of
 from tacit.service.refresh.schedules import ReleaseSchedules, ScheduleRequests
 from tacit.service.settings import Settings
 from tacit.service.telemetry import Metrics, Sample, Traces
-from tacit.service.tokens import Tokens, behind
+from tacit.service.tokens import TOKEN, Tokens, behind
 from tacit.service.web.problems import FailedTokens
 
 if TYPE_CHECKING:
@@ -173,6 +175,7 @@ def _part(hosted: Hosted, team: str | None, part: str) -> dict[str, float]:
 # The state that all routes share.
 
 
+_OF_A_REQUEST = Together(TOKEN, LATEST, SUMMARY)
 _MAX_DENIALS = 20  # a minute and a token, in the audit log
 
 
@@ -262,6 +265,13 @@ class ServiceState:
         self.workers.start()
         self.scheduler.start()
         self.webhook.start()
+
+    def ahead(self, token: str, dataset: str) -> AbstractContextManager[None]:
+        """Read at once what a request with a token to a data set is going to read."""
+        identifier = self.tokens.signed(token)
+        if identifier is None:
+            return nullcontext()
+        return self.database.ahead(_OF_A_REQUEST, identifier=identifier, dataset=dataset)
 
     def note_denial(self, caller: Caller, action: str, problem: Problem) -> None:
         """Record that a caller asked for something that they may not do."""
