@@ -322,7 +322,10 @@ class RequestThreads:
     # takes half as long again.  One that takes longer, as it plans or waits for a server, continues
     # beside the loop.  The thread that was free last is the next, while its memory is in the cache.
 
-    def __init__(self) -> None:
+    # on_server: whether requests wait for a server, and the loop for none of them.
+
+    def __init__(self, *, on_server: bool = False) -> None:
+        self._seconds = 0.0 if on_server else _AT_ONCE
         self._left, self._free = asyncio.Semaphore(_THREADS), list[ThreadPoolExecutor]()
 
     async def run(self, call: Callable[..., _T], *given: Any) -> _T:
@@ -332,7 +335,7 @@ class RequestThreads:
             work = thread.submit(copy_context().run, call, *given)
             try:
                 try:
-                    return work.result(_AT_ONCE)
+                    return work.result(self._seconds)
                 except TimeoutError:  # or its own, which comes again
                     return await asyncio.wrap_future(work)
             finally:
