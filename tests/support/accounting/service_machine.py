@@ -382,7 +382,7 @@ def _name_of(said: Mapping[str, Any]) -> str:
 
 
 def _id_of(machine: Machine, text: str) -> str | None:
-    return machine.state.tokens._signed(text)
+    return machine.state.tokens.signed(text)
 
 
 def _crash() -> None:
