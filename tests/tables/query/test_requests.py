@@ -270,14 +270,24 @@ def test_no_row_is_read_more_than_three_times(tmp_path, monkeypatch, kind, parts
         query = PartedQuery(source, unit, **asked)
         query._parts = lambda *sizes: parts
         ran: list[str] = []
+        arrays: list[str] = []
+        register = engine.register
+
+        def registered(table: object, name: str) -> str:
+            arrays.append(register(table, name))
+            return arrays[-1]
+
         with monkeypatch.context() as patched:
             patched.setattr(engine, "_run", recorded(engine._run, ran))
+            patched.setattr(engine, "register", registered)
             found = query.run([People()])
         assert found.of(People()).tolist() == whole.of(People()).tolist()
         ran = [sql for sql in ran if not sql.startswith("describe")]
         assert sum(source.relation in sql and "count(*) from" not in sql for sql in ran) == 1
         times = Counter(file for sql in ran for file in re.findall(r"[^'\[]+\.parquet", sql))
-        divisions = sum(sql.startswith("copy") for sql in ran)
+        times.update(name for sql in ran for name in arrays if name in sql)
+        assert bool(arrays) == (kind == "integer")
+        divisions = sum("as tacit_part from" in sql for sql in ran)
         assert (divisions > 1) == (parts == 64)
         assert max(times.values()) == (2 if parts == 16 else 1)
         assert not list(engine.folder.rglob("*.parquet"))
@@ -320,7 +330,7 @@ def test_what_is_divided_is_enciphered_and_removed(tmp_path):
             assert len(parts) == 4
             assert files
             assert not any(b"Zaphod" in path.read_bytes() for path in files)
-            found = [engine.rows(f"select u from {rows}") for rows in parts]
+            found = [engine.rows(f"select u from {rows.relation}") for rows in parts]
             assert sorted(map(len, found)) == [0, 0, 0, 100]
         assert set(engine.folder.iterdir()) == before
         with engine.divided("select no_such_column", "0", 4) as none:

@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from queue import SimpleQueue
@@ -27,6 +27,14 @@ _serial = itertools.count()
 
 class EngineMemoryError(DataSourceError):
     """The engine ran out of the memory that it may use: the data themselves may be sound."""
+
+
+class Part(NamedTuple):
+    """A part of the rows of a query, with all rows of each of its people."""
+
+    relation: str
+    # whether the relation has them in the column ``n`` too: how many rows the row's person has
+    counted: bool = False
 
 
 class Engine(Protocol):
@@ -61,11 +69,12 @@ class Engine(Protocol):
 
     def divided(
         self, sql: str, part: str, parts: int, person: str = "u"
-    ) -> AbstractContextManager[list[str] | None]:
-        """Return a block with relations of the rows of a query, one for each number ``part``."""
-        # None where the engine cannot store rows on disk in parts.
+    ) -> AbstractContextManager[Iterable[Part] | None]:
+        """Return a block with the rows of a query in parts, one for each number ``part``."""
+        # Each is used before the next.  None where the engine cannot store rows on disk in parts.
         #
-        # person: SQL of what the relations have in the column ``u``.
+        # sql: its columns are ``u``, never missing, and whole numbers of at least zero or missing.
+        # person: SQL of what the parts have in the column ``u``.
 
     def reading(self) -> AbstractContextManager[object]:
         """Return a block in which all queries see the table in one state."""

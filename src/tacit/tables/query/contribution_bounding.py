@@ -92,6 +92,9 @@ class BoundedRows:
     # whether ``base`` reads a table that the engine keeps for this query alone, and that need not
     # be kept once more
     stored: bool = False
+    # whether ``base`` reads a part of the rows that is in arrays of this process: to take a number
+    # of each row from there costs less than to group them
+    in_arrays: bool = False
 
     @property
     def named(self) -> str:

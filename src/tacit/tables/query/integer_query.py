@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial, reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from tacit.expressions.dialect import Dialect, bins_sql
 from tacit.expressions.expression import Expression
 from tacit.expressions.grid import Whole, product
 from tacit.expressions.operations import as_keys, key_part_sql
-from tacit.tables.engines.base import Engine, EngineMemoryError
+from tacit.tables.engines.base import Engine, EngineMemoryError, Part
 from tacit.tables.open_source import Source
 from tacit.tables.privacy_unit import (
     MAX_BITS,
@@ -134,6 +134,10 @@ def _counted(
         number = d.byte.format(x=number)
     elif indexed and d.below:
         number = d.below.format(x=number, n=lists * cells)
+    if rows.in_arrays and indexed:
+        sql = f"select {d.cast(number, 'integer')} as place, {column} from ({rows.base}) as r"
+        numbers, weights = engine.integers(f"{sql} where {z} is not null")
+        return _in_order(numbers, weights, cells)
     if not (d.keeps and column) or (indexed and not rows.heavy):
         return _read(rows.sums(number, [Term()], f"{z} is not null"), cells, engine)
     number = f"case when {z} is not null then {number} end"
@@ -191,6 +195,15 @@ def has_few_groups(size: int, dialect: Dialect) -> bool:
     return size <= MAX_BITS and dialect.set_of is not None
 
 
+class StoredRows(NamedTuple):
+    """Rows of a part of the people that were written to be read from there."""
+
+    reads: Mapping[str, str]  # SQL of what is read of a row, by its SQL in the table
+    relation: str  # which has the code, and what stands for the person ``u``, as well
+    person: str  # SQL there of the person that was ``u``
+    counted: bool  # whether its ``n`` is how many rows the row's person has
+
+
 _MAX_CACHED = 64  # the SQL of the values of this many requests is remembered
 
 
@@ -204,9 +217,7 @@ class IntegerQuery:
     #   for keys that are not known, which :meth:`people_by_key` counts.  None within a key is the
     #   key of rows where the column is missing.
     # part: ``(i, n)`` to answer for part i of n of the people only, by a hash of the person.
-    # stored: the SQL of what is read of a row in a relation of the rows of the part, by its SQL in
-    #   the table; the relation, which has the code, and what stands for the person, as well; and
-    #   the SQL there of the person that was ``u``.
+    # stored: where the rows of the part are stored, if they are.
 
     def __init__(
         self,
@@ -217,14 +228,14 @@ class IntegerQuery:
         by: Mapping[str, Expression] | None = None,
         keys: Iterable[Any] | None = None,
         part: tuple[int, int] | None = None,
-        stored: tuple[Mapping[str, str], str, str] | None = None,
+        stored: StoredRows | None = None,
     ) -> None:
         self.source, self.unit, self._part, self._stored = source, unit, part, stored
         self._dialect = source.engine.dialect
         self._person = unit.person(source.schema, self._dialect)
         self._spelled = unit.spelled(source.schema, self._dialect)
-        if stored is not None and stored[2] != "u":  # a whole number, whose text is that of any
-            self._spelled = stored[2]
+        if stored is not None and stored.person != "u":  # a whole number, of the same text as any
+            self._spelled = stored.person
         self._where = condition_sql(where, source.schema, self._dialect)
         keys = None if keys is None else keys if isinstance(keys, (str, bytes)) else list(keys)
         self.by = as_keys(by or {}, keys, source.schema)
@@ -369,14 +380,16 @@ class IntegerQuery:
         *,
         keyed: bool = True,
         without: tuple[str, str] | None = None,
+        weighing: str = "",
     ) -> str:
         """Return the SQL of the rows that count, with the person as ``u`` and the code."""
         # columns: what is read of a row, as SQL, and the name of each.
+        # weighing: what is shown next to them of rows that are stored and counted.
         d = self._dialect
         if self._stored is not None and keyed:
-            read, relation, _ = self._stored
-            chosen = [f"{read[sql]} as {name}" for sql, name in columns]
-            return f"select {', '.join([*chosen, 'code', 'u'])} from {relation}"
+            chosen = [f"{self._stored.reads[sql]} as {name}" for sql, name in columns]
+            shown = [*chosen, "code", "u", *([weighing] if weighing else [])]
+            return f"select {', '.join(shown)} from {self._stored.relation}"
         chosen = [f"{sql} as {name}" for sql, name in columns]
         code, join, tests = d.literal(0), "", [f"({self._where})"] if self._where else []
         if keyed and self._byte is not None:
@@ -437,8 +450,18 @@ class IntegerQuery:
         return self._rows_of(names), [names[sql] for sql in offsets]
 
     def _rows_of(self, names: Mapping[str, str]) -> BoundedRows:
-        base = self._select(list(names.items()))
-        return self._bound(base, None, self.unit.rows)
+        if not self._has_counts:
+            return self._bound(self._select(list(names.items())), None, self.unit.rows)
+        d, one, limit = self._dialect, self.unit.one, self.unit.rows
+        share = d.cast(d.divide(d.literal(one * limit), "n", wide=False), "integer")
+        w = f"case when n > {d.literal(limit)} then {share} else {d.literal(one)} end as w"
+        base = self._select([*names.items()], weighing=w)
+        return BoundedRows(base, d, one, weight="w", in_arrays=True)
+
+    @property
+    def _has_counts(self) -> bool:
+        """True if the rows of each person were counted when they were stored."""
+        return self._stored is not None and self._stored.counted
 
     def _bound(self, base: str, mass: Whole | None, limit: int) -> BoundedRows:
         one, d = self.unit.one, self._dialect
@@ -469,6 +492,8 @@ class IntegerQuery:
         # A question of one query is answered without, which takes no memory; to bound people once
         # and keep the rows pays from the second query on.
         if self._person is None or not self._dialect.keeps or not (sums or counts):
+            return
+        if self._has_counts:  # which are read with their weights as quickly as they would be kept
             return
         offsets = [sql for r in (*sums, *counts) for sql in self._offsets_sql(r)]
         columns = {"", *offsets}
@@ -707,9 +732,10 @@ class PartedQuery:
             return
         sql, names = self._undivided.read_rows(requests)
         stored = False
-        for number, (relation, person) in enumerate(self._divided(sql, parts, by_number)):
+        for number, (part, person) in enumerate(self._divided(sql, parts, by_number)):
             stored = True
-            query = self._part(part=(number, parts), stored=(names, relation, person))
+            rows = StoredRows(names, part.relation, person, part.counted)
+            query = self._part(part=(number, parts), stored=rows)
             try:
                 yield query
             finally:
@@ -728,8 +754,8 @@ class PartedQuery:
 
     def _divided(
         self, sql: str, parts: int, by_number: bool, person: str = "u", before: int = 1
-    ) -> Iterator[tuple[str, str]]:
-        """Return a relation of each part of the rows of a query, and the person there: or none."""
+    ) -> Iterator[tuple[Part, str]]:
+        """Return each part of the rows of a query, and the person there: or none."""
         # person: SQL of the person of the table, from what the query has as ``u``.
         # before: how many parts the rows were divided into before.
         engine = self._source.engine
@@ -738,30 +764,31 @@ class PartedQuery:
         if by_number:  # in as many as may be: the fewer quotients, the smaller the array
             files = _FILES[files if before > 1 else most]
         number, kept = self._part_sql(files, by_number, before)
-        with engine.divided(sql, number, files, kept) as relations:
-            for i, relation in enumerate(relations or ()):
+        with engine.divided(sql, number, files, kept) as divided:
+            for i, part in enumerate(divided or ()):
                 owner = self._owner(person, files, i) if by_number else person
                 written = False
                 if shares > _READINGS:
-                    rows = f"select * from {relation}"
+                    shown = "* exclude (n)" if part.counted else "*"
+                    rows = f"select {shown} from {part.relation}"
                     for share in self._divided(rows, shares, by_number, owner, before * files):
                         written = True
                         yield share
                 if not written:
-                    yield from self._shares(relation, shares, by_number, owner, before * files)
+                    yield from self._shares(part, shares, by_number, owner, before * files)
 
     def _shares(
-        self, relation: str, shares: int, by_number: bool, person: str, before: int
-    ) -> Iterator[tuple[str, str]]:
+        self, part: Part, shares: int, by_number: bool, person: str, before: int
+    ) -> Iterator[tuple[Part, str]]:
         """Return the parts that share a file, each of which reads all of it."""
         if shares == 1:
-            yield relation, person
+            yield part, person
             return
         number, kept = self._part_sql(shares, by_number, before)
-        rows = f"select * replace ({kept} as u) from {relation} where {number}"
+        rows = f"select * replace ({kept} as u) from {part.relation} where {number}"
         for i in range(shares):
             owner = self._owner(person, shares, i) if by_number else person
-            yield f"({rows} = {i})", owner
+            yield Part(f"({rows} = {i})", part.counted), owner
 
     def _part_sql(self, parts: int, by_number: bool, before: int) -> tuple[str, str]:
         """Return the SQL of the part of a row with the person ``u``, and of its ``u`` there."""

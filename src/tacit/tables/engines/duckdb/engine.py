@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import itertools
 import os
@@ -11,7 +12,7 @@ import shutil
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,10 +26,18 @@ from tacit.expressions.dialect import Dialect
 from tacit.expressions.schema import Column, Schema, kind_of
 from tacit.tables.engines.base import (
     EngineMemoryError,
+    Part,
     SpillFolder,
     interruptible,
     new_name,
     refuse_like_names,
+)
+from tacit.tables.engines.duckdb.divided_rows import (
+    WHOLE_TYPES,
+    DividedRows,
+    StreamError,
+    batches,
+    occurrences,
 )
 
 if TYPE_CHECKING:
@@ -605,44 +614,96 @@ class DuckEngine:
     @contextlib.contextmanager
     def divided(
         self, sql: str, part: str, parts: int, person: str = "u"
-    ) -> Iterator[list[str] | None]:
-        """Return a block with relations of the rows of a query, one for each number ``part``."""
-        # They are in files of its private folder, enciphered as what it spills is, and removed at
-        # the end of the block.  None where it has no such folder, may open no file, cannot encipher
-        # (DuckDB before 1.5), runs out of what it needs, or a column is of a type that these files
-        # do not hold as it is.
-        if self.folder is None or self._confined:
+    ) -> Iterator[Iterable[Part] | None]:
+        """Return a block with the rows of a query in parts, one for each number ``part``."""
+        # They are in files of its private folder, enciphered, and removed at the end of the block.
+        # None where it has no such folder, may open no file, runs out of what it needs, a column is
+        # of a type that these files do not hold as it is, or DuckDB before 1.5 cannot encipher, nor
+        # hand out rows while it reads.
+        if self.folder is None or self._confined or not _streams():
             yield None
             return
-        folder = self.folder / new_name()
-        try:
+        with contextlib.ExitStack() as stack:
+            divided: Iterable[Part] | None = None
+            # read from where they are, they show whether it is the data that fail
+            with contextlib.suppress(DataSourceError, OSError):
+                shown = f"* replace ({person} as u)"
+                listed = self.rows(f"describe select {shown} from ({sql}) as r")
+                types = {row[0]: row[1] for row in listed}
+                if WHOLE_TYPES.keys() >= set(types.values()):
+                    kinds = [WHOLE_TYPES[t] if c == "u" else np.int64 for c, t in types.items()]
+                    written = stack.enter_context(DividedRows(self.folder, parts, kinds))
+                    self._divide_numbers(written, types, sql, part, person)
+                    numbered = self._parts_of(written, types, parts)
+                    divided = stack.enter_context(contextlib.closing(numbered))
+                elif set(types.values()) <= _STORED_AS_THEY_ARE:
+                    folder = self.folder / new_name()
+                    stack.callback(shutil.rmtree, folder, ignore_errors=True)
+                    columns = f"{shown}, {part} as tacit_part from ({sql}) as r"
+                    divided = self._divide(columns, types, parts, str(folder))
+            yield divided
+
+    def _divide_numbers(
+        self, written: DividedRows, types: Mapping[str, str], sql: str, part: str, person: str
+    ) -> None:
+        """Write rows of whole numbers: all but people as one more, with 0 for what is missing."""
+        import duckdb
+
+        moved = {name: f"coalesce(cast({name} as bigint) + 1, 0)" for name in types} | {"u": person}
+        shown = [f"{value} as {name}" for name, value in moved.items()]
+        shown.append(f"cast({part} as usmallint) as tacit_part")
+        query = f"select {', '.join(shown)} from ({sql}) as r"
+
+        def write() -> None:
+            stream = self._connection.sql(query).__arrow_c_stream__()
             try:
-                relations = self._divide(sql, part, parts, person, str(folder))
-            except DataSourceError:  # read from where they are, they show whether it is the data
-                shutil.rmtree(folder, ignore_errors=True)
-                relations = None
-            yield relations
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+                for columns in batches(stream, [*written.types, np.uint16]):
+                    written.add(columns)
+            except StreamError as failure:
+                known = str(failure).startswith("INTERRUPT")
+                raise (duckdb.InterruptException if known else duckdb.Error)(str(failure)) from None
+
+        self._prepare()
+        self._run(query, write)
+
+    def _parts_of(
+        self, written: DividedRows, types: Mapping[str, str], parts: int
+    ) -> Generator[Part]:
+        """Return the parts, of which the current one is in memory."""
+        for number in range(parts):
+            try:
+                columns = dict(zip(types, written.part(number), strict=True))
+            except OSError:
+                raise DataSourceError("rows could not be read back from the disk") from None
+            shown = [f"cast({_whole(name)} as {kind}) as {name}" for name, kind in types.items()]
+            counts = occurrences(columns["u"])
+            if counts is not None:
+                columns["n"] = counts
+                shown.append("cast(n as bigint) as n")
+            name = self.register(columns, new_name())
+            try:
+                yield Part(f"(select {', '.join(shown)} from {name})", counts is not None)
+            finally:
+                del columns, counts
+                with self._lock:
+                    self._connection.unregister(name.strip('"'))
 
     def _divide(
-        self, sql: str, part: str, parts: int, person: str, folder: str
-    ) -> list[str] | None:
-        shown = f"* replace ({person} as u)"
-        types = {row[0]: row[1] for row in self.rows(f"describe select {shown} from ({sql}) as r")}
-        if not _STORED_AS_THEY_ARE.issuperset(types.values()):
-            return None
+        self, columns: str, types: Mapping[str, str], parts: int, folder: str
+    ) -> list[Part]:
+        """Write rows of any types in files of DuckDB's own."""
         key, path = new_name(), self.dialect.literal(folder)
         cipher = f"encryption_config {{footer_key: '{key}'}}"
         # so few rows wait to be written, in threads and in files, that none of them is spilled
         waiting = max(_WAITING, parts * _WAITING_OF_PART)
         group = self.memory // (_SHARE * 8 * (len(types) + 1) * parts)
         group = min(max(group, _GROUP[0]), _GROUP[1])
-        self._run(f"pragma add_parquet_key('{key}', '{secrets.token_hex(16)}')", "fetchall")
+        secret = base64.b64encode(secrets.token_bytes(16)).decode()
+        self._run(f"pragma add_parquet_key('{key}', '{secret}')", "fetchall")
         self._run(f"set partitioned_write_flush_threshold = {waiting}", "fetchall", reads=False)
         self._prepare()
         self._run(
-            f"copy (select {shown}, {part} as tacit_part from ({sql}) as r) to {path} "
+            f"copy (select {columns}) to {path} "
             f"(format parquet, partition_by (tacit_part), parquet_version v2, "
             f"compression uncompressed, dictionary_size_limit 1, row_group_size {group}, {cipher})",
             "fetchall",
@@ -658,7 +719,7 @@ class DuckEngine:
                 if files
                 else f"(select {none} where false)"
             )
-        return relations
+        return [Part(relation) for relation in relations]
 
     def drop(self, name: str) -> None:
         """Remove a table that :meth:`materialise` or :meth:`store_text` made."""
@@ -722,8 +783,9 @@ class DuckEngine:
         """True if :meth:`close` was called."""
         return not self._close.alive
 
-    def _run(self, sql: str, fetch: str, *, reads: bool = True) -> Any:
+    def _run(self, sql: str, fetch: str | Callable[[], Any], *, reads: bool = True) -> Any:
         """Run a statement, in another thread unless it ends soon on its own."""
+        # fetch: what returns the rows of its result, or what runs it otherwise.
         if self.closed:
             raise DataSourceError("the table was closed; open it again")
         import duckdb
@@ -735,11 +797,15 @@ class DuckEngine:
                 if first and " group by " in sql:
                     self._group_by_array()
                 statement = planned or sql
-                if not reads or self._is_dry_run or self._ends_soon:
+
+                def run() -> Any:
+                    if not isinstance(fetch, str):
+                        return fetch()
                     return getattr(self._connection.execute(statement), fetch)()
-                return interruptible(
-                    self._connection, lambda: getattr(self._connection.execute(statement), fetch)()
-                )
+
+                if not reads or self._is_dry_run or self._ends_soon:
+                    return run()
+                return interruptible(self._connection, run)
             except duckdb.InterruptException:
                 failure = ""  # someone ended it by the connection's own interrupt()
             except duckdb.Error as error:
@@ -765,6 +831,18 @@ class DuckEngine:
             f"the engine could not read the data as asked ({failure}; its message is withheld "
             "because it may quote the data): check the file or table with the engine's own tools"
         )
+
+
+def _streams() -> bool:
+    """True if DuckDB hands out rows of a query while it reads: earlier it held all of them."""
+    import duckdb
+
+    return tuple(map(int, duckdb.__version__.split(".")[:2])) >= (1, 5)
+
+
+def _whole(name: str) -> str:
+    """Return the SQL of a number as it was before it was written in parts."""
+    return name if name == "u" else f"cast(nullif({name}, 0) as bigint) - 1"
 
 
 # What a query says whose data did not fit into memory.
