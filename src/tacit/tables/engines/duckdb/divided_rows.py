@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.errors import DataSourceError
+
 # DuckDB writes and enciphers the files of a partition itself, at 110 MB a second: its own cipher is
 # AES without the processor's instructions, its random numbers are not for keys, and its makers call
 # it unsafe.  So rows of whole numbers alone leave it as arrays and are written here, by what every
@@ -77,6 +79,11 @@ class DividedRows:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
+    def clear(self) -> None:
+        """Forget all rows."""
+        for chunks in self._parts:
+            chunks.clear()
+
     def add(self, columns: Sequence[NDArray[Any]]) -> None:
         """Write rows, each to the part in the last column, which has 16 bits."""
         for start in range(0, len(columns[-1]), _SLICE):
@@ -88,21 +95,30 @@ class DividedRows:
                 if a < b:
                     chunks.append(self._written([column[a:b] for column in ordered]))
 
+    def rows(self, number: int) -> int:
+        """Return how many rows a part has."""
+        return sum(chunk.rows for chunk in self._parts[number])
+
     def part(self, number: int) -> list[NDArray[Any]]:
         """Return the columns of a part."""
-        chunks = self._parts[number]
-        rows = sum(chunk.rows for chunk in chunks)
-        kinds = zip(self.types, *(chunk.types for chunk in chunks), strict=True)
-        columns = [np.empty(rows, np.result_type(*each[1:] or each)) for each in kinds]
+        kinds = zip(self.types, *(chunk.types for chunk in self._parts[number]), strict=True)
+        columns = [np.empty(self.rows(number), np.result_type(*each[1:] or each)) for each in kinds]
         at = 0
-        for chunk in chunks:
-            data, start = self._read(chunk), 0
-            for column, kind in zip(columns, chunk.types, strict=True):
-                end = start + chunk.rows * kind.itemsize
-                column[at : at + chunk.rows] = data[start:end].view(kind)
-                start = end
-            at += chunk.rows
+        for several in self.pieces(number):
+            for column, piece in zip(columns, several, strict=True):
+                column[at : at + len(piece)] = piece
+            at += len(several[0])
         return columns
+
+    def pieces(self, number: int) -> Iterator[list[NDArray[Any]]]:
+        """Return the columns of a part, some rows after others."""
+        for chunk in self._parts[number]:
+            data, start, columns = self._read(chunk), 0, []
+            for kind in chunk.types:
+                end = start + chunk.rows * kind.itemsize
+                columns.append(data[start:end].view(kind))
+                start = end
+            yield columns
 
     def _written(self, columns: Sequence[NDArray[Any]]) -> _Chunk:
         kinds = tuple(column.dtype for column in columns)
@@ -116,10 +132,14 @@ class DividedRows:
         return chunk
 
     def _read(self, chunk: _Chunk) -> NDArray[np.uint8]:
-        self._file.seek(chunk.start)
         data = np.empty(chunk.size, np.uint8)
-        if self._file.readinto(data.data) != chunk.size:
-            raise OSError("the file was cut short")
+        try:
+            self._file.seek(chunk.start)
+            whole = self._file.readinto(data.data) == chunk.size
+        except OSError:
+            whole = False
+        if not whole:
+            raise DataSourceError("rows that were written to the temporary folder cannot be read")
         data ^= self._pad(chunk)
         return data
 
@@ -199,7 +219,9 @@ def batches(capsule: object, types: Sequence[type]) -> Iterator[list[NDArray[Any
     while True:
         batch = _Array()
         if stream.contents.get_next(stream, batch):
-            raise StreamError((stream.contents.get_last_error(stream) or b"").decode())
+            raise StreamError(
+                (stream.contents.get_last_error(stream) or b"").decode(errors="replace")
+            )
         if not batch.release:
             return
         try:

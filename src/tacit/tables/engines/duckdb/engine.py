@@ -357,6 +357,8 @@ _BITS = range(12, 25)  # from DuckDB's own default on
 _WAITING, _WAITING_OF_PART = 20_000, 500
 # How many rows a group of such a file has, where all that are not full take this share of memory.
 _GROUP, _SHARE = (2_048, 122_880), 4
+# Bytes that a column of a part takes at most, in arrays and where it is added up from them.
+_STORED_COLUMN = 8
 # Types whose values a Parquet file of DuckDB's own holds as they are.
 _STORED_AS_THEY_ARE = {
     *("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"),
@@ -655,13 +657,19 @@ class DuckEngine:
         query = f"select {', '.join(shown)} from ({sql}) as r"
 
         def write() -> None:
+            written.clear()  # of a query that failed, and is retried
             stream = self._connection.sql(query).__arrow_c_stream__()
             try:
                 for columns in batches(stream, [*written.types, np.uint16]):
                     written.add(columns)
             except StreamError as failure:
-                known = str(failure).startswith("INTERRUPT")
-                raise (duckdb.InterruptException if known else duckdb.Error)(str(failure)) from None
+                message = str(failure)
+            else:
+                return
+            # which begins with "Conversion Error:", and is a ConversionException everywhere else
+            kind = message.partition(" Error:")[0].replace(" ", "").lower() + "exception"
+            known = {name.lower(): name for name in dir(duckdb)}
+            raise getattr(duckdb, known.get(kind, "Error"))(message)
 
         self._prepare()
         self._run(query, write)
@@ -671,22 +679,37 @@ class DuckEngine:
     ) -> Generator[Part]:
         """Return the parts, of which the current one is in memory."""
         for number in range(parts):
-            try:
-                columns = dict(zip(types, written.part(number), strict=True))
-            except OSError:
-                raise DataSourceError("rows could not be read back from the disk") from None
-            shown = [f"cast({_whole(name)} as {kind}) as {name}" for name, kind in types.items()]
-            counts = occurrences(columns["u"])
-            if counts is not None:
-                columns["n"] = counts
-                shown.append("cast(n as bigint) as n")
-            name = self.register(columns, new_name())
-            try:
-                yield Part(f"(select {', '.join(shown)} from {name})", counts is not None)
-            finally:
-                del columns, counts
-                with self._lock:
-                    self._connection.unregister(name.strip('"'))
+            if written.rows(number) * _STORED_COLUMN * (len(types) + 1) > self.memory:
+                # one person may have half of all rows: the engine puts what is too much on disk
+                table = self.empty_table(types)
+                try:
+                    for columns in written.pieces(number):
+                        with self._in_arrays(columns, types) as (relation, _):
+                            self._run(f"insert into {table} from {relation}", "fetchall")
+                    yield Part(table)
+                finally:
+                    self.drop(table)
+                continue
+            with self._in_arrays(written.part(number), types, counted=True) as part:
+                yield part
+
+    @contextlib.contextmanager
+    def _in_arrays(
+        self, columns: Sequence[NDArray[Any]], types: Mapping[str, str], *, counted: bool = False
+    ) -> Iterator[Part]:
+        """Return a block with rows of :class:`DividedRows`, with counts of people if they fit."""
+        arrays = dict(zip(types, columns, strict=True))
+        shown = [f"cast({_whole(name)} as {kind}) as {name}" for name, kind in types.items()]
+        counts = occurrences(arrays["u"]) if counted else None
+        if counts is not None:
+            arrays["n"] = counts
+            shown.append("cast(n as bigint) as n")
+        name = self.register(arrays, new_name())
+        try:
+            yield Part(f"(select {', '.join(shown)} from {name})", counts is not None)
+        finally:
+            with self._lock:
+                self._connection.unregister(name.strip('"'))
 
     def _divide(
         self, columns: str, types: Mapping[str, str], parts: int, folder: str
