@@ -593,10 +593,11 @@ class IntegerQuery:
 # How many parts is decided from the number of rows and the memory that the engine may use; an
 # engine that runs out all the same is asked again in more parts.
 #
-# *One reading.*  What a question reads of the rows is written once, each row to the file of its
-# part, and each file is read for its part alone.  Where two parts share a file, both read it; where
-# more would, it is divided again.  Where an engine cannot write, or two parts suffice, each part
-# reads the whole table.
+# *One reading.*  What a question reads of the rows is written once, each row to its part, and each
+# part is read for itself alone.  Where two parts share a file, both read it; where more would, it
+# is divided again.  Where an engine cannot write, or two parts suffice, each part reads the whole
+# table.  A part has all rows of its people, so it alone says how many rows each of them has: where
+# the engine counts them as it reads the part back, their weights follow.
 #
 # *People who are whole numbers* belong to the part of the rest of a division by a prime, and within
 # it the quotient stands for them.  *Theorem.*  The exact answers are the same.  *Proof.*  ``u = n q

@@ -179,31 +179,27 @@ def occurrences(numbers: NDArray[Any]) -> NDArray[np.uint32] | None:
 
 
 class _Array(ctypes.Structure):
-    pass
-
-
-_Array._fields_ = [
-    *((name, ctypes.c_int64) for name in ("length", "null_count", "offset", "n_buffers")),
-    ("n_children", ctypes.c_int64),
-    ("buffers", ctypes.POINTER(ctypes.c_void_p)),
-    ("children", ctypes.POINTER(ctypes.POINTER(_Array))),
-    ("dictionary", ctypes.c_void_p),
-    ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(_Array))),
-    ("private_data", ctypes.c_void_p),
-]
+    _fields_ = (
+        *((name, ctypes.c_int64) for name in ("length", "null_count", "offset", "n_buffers")),
+        ("n_children", ctypes.c_int64),
+        ("buffers", ctypes.POINTER(ctypes.c_void_p)),
+        ("children", ctypes.POINTER(ctypes.c_void_p)),
+        ("dictionary", ctypes.c_void_p),
+        ("release", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+        ("private_data", ctypes.c_void_p),
+    )
 
 
 class _Stream(ctypes.Structure):
-    pass
+    _fields_ = (
+        ("get_schema", ctypes.c_void_p),
+        ("get_next", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)),
+        ("get_last_error", ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p)),
+        ("release", ctypes.c_void_p),  # its capsule does that
+        ("private_data", ctypes.c_void_p),
+    )
 
 
-_Stream._fields_ = [
-    ("get_schema", ctypes.c_void_p),
-    ("get_next", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Stream), ctypes.POINTER(_Array))),
-    ("get_last_error", ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.POINTER(_Stream))),
-    ("release", ctypes.c_void_p),  # its capsule does that
-    ("private_data", ctypes.c_void_p),
-]
 _pointer_in = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer_in.argtypes, _pointer_in.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
 
@@ -215,20 +211,20 @@ class StreamError(Exception):
 def batches(capsule: object, types: Sequence[type]) -> Iterator[list[NDArray[Any]]]:
     """Return the batches of a stream of columns of whole numbers, none missing."""
     # Each is the stream's own memory, and must not be used after the next one was asked for.
-    stream = ctypes.cast(_pointer_in(capsule, b"arrow_array_stream"), ctypes.POINTER(_Stream))
+    address = _pointer_in(capsule, b"arrow_array_stream")
+    stream = _Stream.from_address(address)
     while True:
         batch = _Array()
-        if stream.contents.get_next(stream, batch):
-            raise StreamError(
-                (stream.contents.get_last_error(stream) or b"").decode(errors="replace")
-            )
+        if stream.get_next(address, ctypes.addressof(batch)):
+            message = stream.get_last_error(address) or b""
+            raise StreamError(message.decode(errors="replace"))
         if not batch.release:
             return
         try:
-            columns = [batch.children[i].contents for i in range(len(types))]
+            columns = [_Array.from_address(batch.children[i]) for i in range(len(types))]
             yield [_numbers(*each) for each in zip(columns, types, strict=True)]
         finally:
-            batch.release(batch)
+            batch.release(ctypes.addressof(batch))
 
 
 def _numbers(column: Any, kind: type) -> NDArray[Any]:
