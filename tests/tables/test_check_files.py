@@ -19,6 +19,7 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.orc
 import pyarrow.parquet
+import pyreadstat
 import pytest
 
 import tacit as tc
@@ -244,3 +245,18 @@ def test_codes_are_asked_about_and_missing_once_they_are_declared(name, tmp_path
         assert reading["missing"] == codes
         for own, mean in MEANS.items():
             assert answer.value(own) == pytest.approx(mean, abs=0.01)
+
+
+@pytest.mark.parametrize("version", [5, 8])
+def test_several_tables_of_a_transport_file_are_told(version, tmp_path):
+    frame = pd.DataFrame({"s": ["x", "HEADER RECORD*******MEMBER  HEADER RECORD!!!!!!!"], "t": "y"})
+    pyreadstat.write_xport(frame, tmp_path / "one.xpt", file_format_version=version)
+    one = (tmp_path / "one.xpt").read_bytes()
+    assert not tc.check(tmp_path / "one.xpt").tables
+    if version == 5:  # of one that counts its rows the rest is refused when it is opened
+        first = one.index(b"HEADER RECORD*******MEMBER  HEADER")
+        (tmp_path / "three.xpt").write_bytes(one + 2 * one[first:])
+        found = tc.check(tmp_path / "three.xpt")
+        assert found.tables == {"three.xpt": 3}
+        assert "three.xpt SEEMS TO HAVE 3 TABLES" in str(found)
+        assert found.to_json()["tables"] == {"three.xpt": 3}

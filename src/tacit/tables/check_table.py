@@ -89,6 +89,8 @@ class TableCheck(Shown):
         where: the first ten of each, as (file, number of the line).
         signs: the signs that the numbers of a CSV file seem to have, as options of a session:
             ``{"decimal": ",", "thousands": "."}``; a question, not an answer.
+        tables: how many tables a transport file of SAS seems to have, by its name, where they are
+            several: what stands behind the first is read wrong.
     """
 
     name: str
@@ -97,6 +99,7 @@ class TableCheck(Shown):
     wrong: Mapping[str, int]
     where: Mapping[str, tuple[tuple[str, int], ...]]
     signs: Mapping[str, str] = field(default_factory=dict)
+    tables: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def types(self) -> dict[str, str]:
@@ -122,6 +125,11 @@ class TableCheck(Shown):
                 locations = ", ".join(f"{file} line {line}" for file, line in self.where[wrong])
                 more = ", ..." if count > len(self.where[wrong]) else ""
                 lines.append(f"  {count} lines {WRONG[wrong]}: {locations}{more}")
+        for name, count in self.tables.items():
+            lines.append(
+                f"  {name} SEEMS TO HAVE {count} TABLES, and is read wrong behind the first: write "
+                "each to a file of its own"
+            )
         for name, column in self.columns.items():
             lines.append(f"  {name} ({column.kind}): {column}")
         if self.types:
@@ -203,7 +211,8 @@ def check(
     form = csv_format(**csv)
     wrong: dict[str, int] = dict.fromkeys(WRONG, 0)
     where: dict[str, list[tuple[str, int]]] = {name: [] for name in WRONG}
-    from_csv = _is_csv(source, table)
+    kind = _kind(source, table)
+    from_csv = kind == "csv"
     if from_csv:
         engine = DuckEngine(memory_limit, threads)
         opened = _open_csv(str(source), csv, wrong, where, engine)
@@ -223,16 +232,27 @@ def check(
             checked = _columns(schema, relation, opened.engine, form)
             signs = _signs(schema, relation, opened.engine) if from_csv else {}
         locations = {name: tuple(numbers) for name, numbers in where.items()}
-        return TableCheck(opened.name, total, checked, wrong, locations, signs)
+        tables = _tables(str(source)) if kind == "sas_transport" else {}
+        return TableCheck(opened.name, total, checked, wrong, locations, signs, tables)
 
 
-def _is_csv(source: Any, table: str | None) -> bool:
+def _kind(source: Any, table: str | None) -> str:
+    """Return the kind of some files; nothing of another source."""
     if table is not None or not isinstance(source, (str, os.PathLike)):
-        return False
-    from tacit.tables.engines.duckdb.source import text_kind
+        return ""
+    from tacit.tables.engines.duckdb.source import files_kind
     from tacit.tables.engines.files import database_file
 
-    return not database_file(source) and text_kind(source) == "csv"
+    return "" if database_file(source) else files_kind(source)
+
+
+def _tables(path: str) -> dict[str, int]:
+    """Return of each transport file of several tables how many they seem to be."""
+    from tacit.tables.engines.duckdb.survey import tables_in
+    from tacit.tables.engines.files import data_files
+
+    counts = {Path(file).name: tables_in(file) for file in data_files(path)}
+    return {name: count for name, count in counts.items() if count > 1}
 
 
 def _open_csv(

@@ -958,9 +958,14 @@ def _from_address(address: str, csv: CsvOptions, engine: DuckEngine) -> Opened:
     return Opened(label, schema, engine, relation)
 
 
-def text_kind(path: str | os.PathLike[str]) -> str:
-    """Return the kind of files that declare no types, such as ``"csv"``; of other files ``""``."""
+def files_kind(path: str | os.PathLike[str]) -> str:
+    """Return the kind of some files; nothing of remote ones, and of a table with a log."""
     if is_remote(os.fspath(path)) or lake_of(path):
         return ""
-    kind = kind_of_file(data_files(path)[0])
+    return kind_of_file(data_files(path)[0])
+
+
+def text_kind(path: str | os.PathLike[str]) -> str:
+    """Return the kind of files that declare no types, such as ``"csv"``; of other files ``""``."""
+    kind = files_kind(path)
     return kind if kind in ("csv", "json lines", "excel") else ""

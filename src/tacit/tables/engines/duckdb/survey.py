@@ -589,6 +589,7 @@ def _each_byte_a_character(section: bytes, order: str, release: int) -> bytes:
 
 
 _OBS = re.compile(rb"HEADER RECORD\*{7}OBS(V8)? {1,5}HEADER RECORD!{7}(.{15})", re.DOTALL)
+_TABLE = re.compile(rb"HEADER RECORD\*{7}MEMB(?:ER|V8)  HEADER RECORD!{7}")
 _RECORD = 80
 _BLANK = 0x20
 
@@ -599,6 +600,18 @@ class _Transport(NamedTuple):
     start: int
     width: int  # of a row, in bytes
     rows: int | None  # None where the file does not say
+
+
+def tables_in(path: str) -> int:
+    """Return how many tables a transport file seems to have; a row may look like the start of one.
+
+    Only the first is read, and one that does not count its rows is read beyond its end.
+    """
+    found = 0
+    with open(path, "rb") as file:
+        while block := file.read(_RECORD << 14):
+            found += sum(head.start() % _RECORD == 0 for head in _TABLE.finditer(block))
+    return found
 
 
 def _transport(path: str, columns: Sequence[SurveyColumn], meta: Any) -> _Transport:
