@@ -29,8 +29,15 @@ from tacit.mechanisms import (
     SparseVector,
     Staircase,
     TruncatedGeometric,
+    private_quantile,
 )
-from tacit.mechanisms.private_quantile import BinCounts, choose_cell, choose_cells, quantile_costs
+from tacit.mechanisms.private_quantile import (
+    BinCounts,
+    choose_cell,
+    choose_cells,
+    choose_together,
+    quantile_costs,
+)
 from tacit.mechanisms.staircase import DiscreteStaircase, best_step
 from tacit.noise.bits import injected
 
@@ -213,6 +220,29 @@ def test_choices_that_share_their_runs_are_those_that_do_not(most):
                 alone = choose_cells(list(groups), *asked)
             with injected(random.Random(seed).randbytes):
                 assert choose_cells(shared, *asked) == alone
+
+
+def test_of_many_cells_some_are_chosen_from_at_once(monkeypatch):
+    """With the same draws, and never from more than what one histogram has."""
+    ends = [(Fraction(1, 4), -3), (Fraction(1, 2), 2)]
+    made, sizes = private_quantile._runs, []
+
+    def runs(some, *asked):
+        sizes.append(sum(len(at) for at, _ in some))
+        return made(some, *asked)
+
+    monkeypatch.setattr(private_quantile, "_runs", runs)
+    for seed in range(20):
+        groups = histograms(random.Random(seed), 60, 9)
+        found = []
+        for at_once in (1 << 16, 20, 1):
+            monkeypatch.setattr(private_quantile, "_AT_ONCE", at_once)
+            sizes.clear()
+            with injected(random.Random(seed).randbytes):
+                cells = choose_cells(groups, 60, Fraction(1, 2), 3, Fraction(1, 5))
+                found.append((cells, choose_together(groups, 60, ends, Fraction(1, 5))))
+            assert max(sizes) <= max(at_once, *(len(at) for at, _ in groups))
+        assert found[1:] == found[:-1]
 
 
 @pytest.mark.parametrize("target", [0, 5, -5])

@@ -58,6 +58,7 @@ from tacit.noise.exponential import ExponentialChoice, choices_within
 Histogram: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 
 _FAR = 1 << 61
+_AT_ONCE = 1 << 16  # cells of several histograms: a choice takes up to 700 bytes for each
 _MANY = 1 << 62  # lists of ends: more of them are counted in Python integers
 _DEFAULT_CELLS = 1 << 12
 _MAX_COUNTED_CELLS = 1 << 20
@@ -331,6 +332,9 @@ def choose_cells(
     """Draw for each histogram, independently, a candidate as :func:`choose_cell` does."""
     if not histograms:
         return []
+    if _are_many(histograms):
+        halves = _halves(histograms)
+        return [one for half in halves for one in choose_cells(half, cells, q, target, rate)]
     tallies = histograms if isinstance(histograms, BinCounts) else BinCounts(histograms)
     starts, lengths, cost, firsts = _costs(tallies.runs(cells, q), target)
     chosen = (
@@ -344,6 +348,16 @@ def choose_cells(
     parts = pairwise([*firsts.tolist(), len(cost)])
     distributions = [ExponentialChoice(cost[a:b].repeat(lengths[a:b]), rate) for a, b in parts]
     return [seen(distribution, None, partial(next, chosen)) for distribution in distributions]
+
+
+def _are_many(histograms: Sequence[Histogram]) -> bool:
+    """Return whether histograms have more cells than are chosen from at once."""
+    return len(histograms) > 1 and sum(len(at) for at, _ in histograms) > _AT_ONCE
+
+
+def _halves(histograms: Sequence[Histogram]) -> tuple[Sequence[Histogram], Sequence[Histogram]]:
+    middle = len(histograms) // 2
+    return histograms[:middle], histograms[middle:]
 
 
 def choose_cell(histogram: Histogram, cells: int, q: Fraction, target: int, rate: Fraction) -> int:
@@ -399,6 +413,9 @@ def choose_together(
     """
     if not histograms:
         return []
+    if _are_many(histograms):
+        halves = _halves(histograms)
+        return [one for half in halves for one in choose_together(half, cells, ends, rate)]
     tallies = histograms if isinstance(histograms, BinCounts) else BinCounts(histograms)
     common = math.lcm(*(q.denominator for q, _ in ends))
     sorted_ends: list[list[_Costs]] = [[] for _ in histograms]
