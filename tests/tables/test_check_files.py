@@ -19,7 +19,6 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.orc
 import pyarrow.parquet
-import pyreadstat
 import pytest
 
 import tacit as tc
@@ -249,6 +248,7 @@ def test_codes_are_asked_about_and_missing_once_they_are_declared(name, tmp_path
 
 @pytest.mark.parametrize("version", [5, 8])
 def test_several_tables_of_a_transport_file_are_told(version, tmp_path):
+    pyreadstat = pytest.importorskip("pyreadstat", reason="pip install 'tacit-dp[files]'")
     frame = pd.DataFrame({"s": ["x", "HEADER RECORD*******MEMBER  HEADER RECORD!!!!!!!"], "t": "y"})
     pyreadstat.write_xport(frame, tmp_path / "one.xpt", file_format_version=version)
     one = (tmp_path / "one.xpt").read_bytes()

@@ -156,8 +156,9 @@ def test_a_file_that_was_cut_short_is_told_without_its_rows(tmp_path, monkeypatc
 
 
 def read(sql: str, *types: type) -> list[tuple[int, ...]]:
-    stream = duckdb.connect().sql(sql).__arrow_c_stream__()
-    lists = [[c.tolist() for c in columns] for columns in batches(stream, types)]
+    with duckdb.connect() as connection:
+        stream = connection.sql(sql).__arrow_c_stream__()
+        lists = [[c.tolist() for c in columns] for columns in batches(stream, types)]
     return [row for columns in lists for row in zip(*columns, strict=True)]
 
 
