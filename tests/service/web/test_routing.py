@@ -509,13 +509,12 @@ def test_what_waits_for_the_loop_is_none_of_an_ordinary_function() -> None:
         asked("/late")
 
 
-@pytest.mark.parametrize("on_server", [False, True])
-def test_a_request_that_waits_holds_up_no_other_one(on_server: bool) -> None:
+def test_a_request_that_waits_holds_up_no_other_one() -> None:
     """Also where who waits for it is gone: its thread is not given another one meanwhile."""
     gone, may_end = threading.Event(), threading.Event()
 
     async def ask() -> tuple[int, int, int]:
-        threads = RequestThreads(on_server=on_server)
+        threads = RequestThreads()
         first = await threads.run(threading.get_ident)
         slow = [asyncio.create_task(threads.run(may_end.wait, 60)) for _ in range(2)]
         await asyncio.sleep(0)

@@ -319,13 +319,11 @@ class RequestThreads:
 
     # Most requests are over in half a millisecond, and the loop waits for them: where both go on,
     # they take the interpreter from each other at each statement of the database, and a request
-    # takes half as long again.  One that takes longer, as it plans or waits for a server, continues
-    # beside the loop.  The thread that was free last is the next, while its memory is in the cache.
+    # takes half as long again; so it is where the database is a server on the same machine.  One
+    # that takes longer, as it plans or waits for a far server, continues beside the loop.  The
+    # thread that was free last is the next, while its memory is in the cache.
 
-    # on_server: whether requests wait for a server, and the loop for none of them.
-
-    def __init__(self, *, on_server: bool = False) -> None:
-        self._seconds = 0.0 if on_server else _AT_ONCE
+    def __init__(self) -> None:
         self._left, self._free = asyncio.Semaphore(_THREADS), list[ThreadPoolExecutor]()
 
     async def run(self, call: Callable[..., _T], *given: Any) -> _T:
@@ -335,7 +333,7 @@ class RequestThreads:
             work = thread.submit(copy_context().run, call, *given)
             try:
                 try:
-                    return work.result(self._seconds)
+                    return work.result(_AT_ONCE)
                 except TimeoutError:  # or its own, which comes again
                     return await asyncio.wrap_future(work)
             finally:

@@ -224,8 +224,7 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,  # its redirects follow the header Host
     )
-    app.state.tacit = state
-    app.state.threads = RequestThreads(on_server=state.database.on_server)
+    app.state.tacit, app.state.threads = state, RequestThreads()
     app.state.every_route = [route for router in ROUTERS for route in router.routes]
     handle_problems(app, signed_in)
     # as they are: to include a router is to build each of its routes again
