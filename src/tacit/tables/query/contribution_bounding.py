@@ -10,7 +10,7 @@ import numpy as np
 
 from tacit.expressions.dialect import Dialect
 from tacit.expressions.grid import ROWS, Whole, product, type_of
-from tacit.tables.privacy_unit import PersonUnit, salted_digest
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit, salted_digest
 from tacit.tables.query.requests import Cells, Moments, Products, Request, Rows, Sums
 
 # Sums over rows whose people are bounded, by what bounding takes away.
@@ -397,10 +397,14 @@ def people_sql(
     if numbers and not names:
         rows = dialect.ordered.format(rows=rows)
     people = f"select {', '.join(sums)} from {rows} group by u"
+    return f"select *, {weight_sql('c', unit, dialect)} as w from ({people}) as p"
+
+
+def weight_sql(count: str, unit: OneRowEach | PersonUnit, dialect: Dialect) -> str:
+    """Return the SQL of the weight of each row of a person, from how many rows the person has."""
     limit, one = dialect.literal(unit.rows), dialect.literal(unit.one)
-    share = dialect.divide(dialect.literal(unit.one * unit.rows), "c", wide=False)
-    weight = dialect.cast(f"case when c > {limit} then {share} else {one} end", "integer")
-    return f"select *, {weight} as w from ({people}) as p"
+    share = dialect.divide(dialect.literal(unit.one * unit.rows), count, wide=False)
+    return dialect.cast(f"case when {count} > {limit} then {share} else {one} end", "integer")
 
 
 def people_term(column: str, unit: PersonUnit, dialect: Dialect) -> Term:

@@ -38,6 +38,7 @@ from tacit.tables.query.contribution_bounding import (
     column_names,
     heavy_people,
     people_sql,
+    weight_sql,
     weighted,
 )
 from tacit.tables.query.keys import (
@@ -452,11 +453,9 @@ class IntegerQuery:
     def _rows_of(self, names: Mapping[str, str]) -> BoundedRows:
         if not self._has_counts:
             return self._bound(self._select(list(names.items())), None, self.unit.rows)
-        d, one, limit = self._dialect, self.unit.one, self.unit.rows
-        share = d.cast(d.divide(d.literal(one * limit), "n", wide=False), "integer")
-        w = f"case when n > {d.literal(limit)} then {share} else {d.literal(one)} end as w"
-        base = self._select([*names.items()], weighing=w)
-        return BoundedRows(base, d, one, weight="w", in_arrays=True)
+        weight = weight_sql("n", self.unit, self._dialect)
+        base = self._select(list(names.items()), weighing=f"{weight} as w")
+        return BoundedRows(base, self._dialect, self.unit.one, weight="w", in_arrays=True)
 
     @property
     def _has_counts(self) -> bool:
