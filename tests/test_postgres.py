@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
+import threading
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tacit.postgres import Refused, connect, is_cut, read_options, with_defaults
+from support.servers.postgres_server import Database
+from tacit.postgres import (
+    Refused,
+    connect,
+    is_cut,
+    prepare_where_direct,
+    read_options,
+    run_all,
+    with_defaults,
+)
 
 
 def test_what_is_given_or_set_in_the_environment_goes_first(
@@ -65,3 +78,119 @@ def test_a_refusal_shows_no_word_of_libpqs() -> None:
 def test_what_means_that_a_connection_is_gone(state: str | None, closed: bool, cut: bool) -> None:
     connection: Any = SimpleNamespace(closed=closed)
     assert is_cut(state, connection) is cut
+
+
+# Statements that go to libpq itself.
+
+
+@pytest.fixture(params=[True, False], ids=["prepared", "as behind a pooler"])
+def connection(request: pytest.FixtureRequest, postgres: Database) -> Iterator[Any]:
+    options = read_options(postgres.dsn())
+    assert options is not None
+    made = connect(options)
+    assert not isinstance(made, Refused)
+    with made:
+        if request.param:
+            prepare_where_direct(made)
+        yield made
+
+
+def statements_prepared(connection: Any) -> int:
+    row = connection.execute("select count(*) from pg_prepared_statements").fetchone()
+    return int(row[0])
+
+
+def test_statements_give_what_cursors_give(connection: Any) -> None:
+    sent = [
+        None,
+        True,
+        7,
+        2**40,
+        10**30,
+        0.1,
+        float("inf"),
+        "\u00fc'%s $1",
+        "",
+        ["a", None],
+        "x" * 9,
+    ]
+    kinds = [
+        "bool",
+        "bool",
+        "int8",
+        "int8",
+        "numeric",
+        "float8",
+        "float8",
+        "text",
+        "text",
+        "text[]",
+        "varchar",
+    ]
+    asked = ", ".join(f"${n}::{kind} as c{n}" for n, kind in enumerate(kinds, 1))
+    told = ", ".join(f"%s::{kind}" for kind in kinds)
+    for _ in range(2):
+        one, none, made, changed = run_all(
+            connection,
+            [
+                (f"select {asked}", sent),
+                ("select 1 where false", ()),
+                ("create temporary table if not exists t (a int)", ()),
+                ("insert into t select generate_series(1, $1)", [3]),
+            ],
+        )
+        assert one.rows == [connection.execute(f"select {told}", sent).fetchone()]
+        assert (none.rows, none.changed, changed.rows, changed.changed) == ([], 0, [], 3)
+        assert (made.rows, made.changed) == ([], 0)
+    assert bool(statements_prepared(connection)) is (connection.prepare_threshold is not None)
+
+
+def test_replies_longer_than_any_buffer_come_whole(connection: Any) -> None:
+    text = "abc" * 3_000_000
+    there = run_all(connection, [("select $1::text, $1::text", [text])] * 3)
+    assert all(one.rows == [(text, text)] for one in there)
+
+
+def test_nothing_is_done_from_the_first_that_fails_on(connection: Any) -> None:
+    import psycopg
+
+    connection.execute("create table kept (a int primary key)")
+    add = "insert into kept values ($1)"
+    with pytest.raises(psycopg.errors.UniqueViolation):  # without BEGIN they are one transaction
+        run_all(connection, [(add, [1]), (add, [2]), (add, [1]), (add, [3])])
+    assert run_all(connection, [("select count(*) from kept", ())])[0].rows == [(0,)]
+    with pytest.raises(psycopg.errors.UniqueViolation):
+        run_all(connection, [(add, [4]), ("commit", ()), ("begin", ()), (add, [4]), (add, [5])])
+    connection.rollback()
+    with pytest.raises(psycopg.errors.UndefinedTable):
+        run_all(connection, [(add, [6]), ("select * from missing", ())])
+    connection.execute("create table missing (a int)")
+    assert run_all(connection, [("select * from missing", ())])[0].rows == []
+    assert run_all(connection, [("select a from kept", ())])[0].rows == [(4,)]
+    with pytest.raises(psycopg.DataError, match="NUL"):
+        run_all(connection, [(add, [7]), ("select $1::text", ["a\0b"])])
+    assert run_all(connection, [("select a from kept", ())])[0].rows == [(4,)]
+
+
+def test_a_connection_that_was_cut_is_told(connection: Any, postgres: Database) -> None:
+    import psycopg
+
+    run_all(connection, [("select 1", ())])
+    with postgres.connect() as other:
+        other.execute("select pg_terminate_backend(%s)", [connection.info.backend_pid])
+        with pytest.raises(psycopg.OperationalError):
+            run_all(connection, [("select 1", ()), ("select 2", ())])
+    assert connection.closed
+
+
+def test_the_keyboard_interrupts_the_wait_and_closes(connection: Any) -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    try:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            run_all(connection, [("select pg_sleep(60)", ())])
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, before)
+    assert connection.closed

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Mapping
+import select
+import sys
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tacit.errors import need
 
@@ -116,6 +121,9 @@ def with_defaults(given: Mapping[str, Any], **more: str) -> dict[str, Any]:
     return {**known, **given}
 
 
+_OFTEN = 3  # times that psycopg runs a statement on a connection before the server prepares it
+
+
 def connect(options: Mapping[str, Any]) -> Connection | Refused:
     """Return a connection whose transactions start and end by hand, or why there is none."""
     psycopg = need("psycopg", "postgres")
@@ -129,6 +137,128 @@ def connect(options: Mapping[str, Any]) -> Connection | Refused:
         return Refused(str(error), pgconn is not None and bool(pgconn.needs_password))
 
 
+def prepare_where_direct(connection: Connection) -> None:
+    """Have the server prepare the statements that are run often, unless a pooler is in between."""
+    # A pooler in transaction mode would run a statement that another one prepared under the name.
+    # It has a number of its own for the connection, and not that of the server's process.
+    row = connection.execute("select pg_backend_pid()").fetchone()
+    if row is not None and row[0] == connection.info.backend_pid:
+        connection.prepare_threshold = _OFTEN
+
+
 def is_cut(state: str | None, connection: Connection) -> bool:
     """Return whether an error with this SQLSTATE means that the connection is gone."""
     return connection.closed or (state or "").startswith(("08", "57P"))
+
+
+# Statements that go to libpq itself, several in one message: a way to the server and back takes
+# longer than most of them, and a cursor of psycopg as long again.  Values and rows are converted by
+# psycopg.
+
+
+Statement: TypeAlias = tuple[str, Sequence[Any]]  # with parameters $1, $2, and their values
+
+
+class Done(NamedTuple):
+    """What a statement did."""
+
+    rows: list[tuple[Any, ...]]
+    changed: int  # rows that it inserted, changed or returned
+
+
+# By the text and the types of its values, the name of each statement that a server has prepared.
+_Key: TypeAlias = tuple[str, tuple[int, ...]]
+_prepared: weakref.WeakKeyDictionary[Connection, dict[_Key, bytes]] = weakref.WeakKeyDictionary()
+
+
+def run_all(connection: Connection, statements: Iterable[Statement]) -> list[Done]:
+    """Run statements in one message, one after another, up to the first that fails."""
+    # Without BEGIN they are one transaction.  The server prepares them, unless a pooler may be in
+    # between.  After an interrupt the connection is closed: replies may be on their way.
+    libpq, expected = connection.pgconn, list[_Key | None]()
+    ready = [(text, *_dumped(connection, values)) for text, values in statements]
+    names = None if connection.prepare_threshold is None else _prepared.setdefault(connection, {})
+    try:
+        libpq.enter_pipeline_mode()
+        for text, sent, types in ready:
+            if names is None:
+                libpq.send_query_params(text.encode(), sent, types)
+            else:
+                key = text, types
+                if key not in names:
+                    names[key] = _name(key)
+                    libpq.send_prepare(names[key], text.encode(), types)
+                    expected.append(key)
+                libpq.send_query_prepared(names[key], sent)
+            expected.append(None)
+        libpq.pipeline_sync()
+        results = _received(libpq)
+        libpq.exit_pipeline_mode()
+    except BaseException:
+        connection.close()
+        raise
+    found, ok = list(zip(expected, results, strict=True)), _of("pq").ExecStatus.COMMAND_OK
+    for what, result in found:
+        if what is not None and names is not None and result.status != ok:
+            del names[what]
+    # An error is that of the first that fails, a preparation or not.
+    return [one for what, result in found if (one := _done(connection, result)) and what is None]
+
+
+def _name(key: _Key) -> bytes:
+    # Of the statement itself: wherever the name is known, it is of no other one.
+    return b"tacit_" + hashlib.sha256(repr(key).encode()).hexdigest()[:32].encode()
+
+
+def _dumped(connection: Connection, values: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]]:
+    """Return values as they are sent, and their types."""
+    if not values:
+        return [], ()
+    writer = _of("adapt").Transformer(connection)
+    sent = writer.dump_sequence(values, [_of("adapt").PyFormat.TEXT] * len(values))
+    return sent, writer.types
+
+
+def _received(libpq: Any) -> list[Any]:
+    """Return the replies to all statements of a message."""
+    end = _of("pq").ExecStatus.PIPELINE_SYNC
+    while libpq.flush():
+        _wait(libpq.socket, True)
+        libpq.consume_input()
+    results: list[Any] = []
+    while True:
+        while libpq.is_busy():
+            _wait(libpq.socket)
+            libpq.consume_input()
+        result = libpq.get_result()
+        if result is None:  # between the replies of two statements
+            continue
+        if result.status == end:
+            return results
+        results.append(result)
+
+
+def _wait(socket: int, to_write: bool = False) -> None:
+    """Wait until a socket can be read, or written to."""
+    if sys.platform == "win32":
+        select.select([socket], [socket] if to_write else [], [])
+    else:  # select takes no socket beyond a thousand open files
+        poll = select.poll()
+        poll.register(socket, select.POLLIN | (select.POLLOUT if to_write else 0))
+        poll.poll()
+
+
+def _done(connection: Connection, result: Any) -> Done:
+    statuses = _of("pq").ExecStatus
+    if result.status == statuses.TUPLES_OK:
+        reader = _of("adapt").Transformer(connection)
+        reader.set_pgresult(result)
+        return Done(reader.load_rows(0, result.ntuples, tuple), result.ntuples)
+    if result.status == statuses.COMMAND_OK:
+        return Done([], result.command_tuples or 0)
+    raise _of("errors").error_from_result(result)
+
+
+@cache
+def _of(module: str) -> Any:
+    return need(f"psycopg.{module}", "postgres")

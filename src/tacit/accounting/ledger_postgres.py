@@ -8,7 +8,7 @@ import secrets
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,7 +27,16 @@ from tacit.accounting.ledger_chain import (
     stored_head,
 )
 from tacit.errors import LedgerError, need
-from tacit.postgres import Refused, is_cut, read_options, tls_cause, with_defaults
+from tacit.postgres import (
+    Refused,
+    Statement,
+    is_cut,
+    prepare_where_direct,
+    read_options,
+    run_all,
+    tls_cause,
+    with_defaults,
+)
 
 if TYPE_CHECKING:
     import psycopg
@@ -156,11 +165,14 @@ _SILENCE = "30000"
 # Only for one transaction each, so that a pooler may be in between.  What is asked for is found
 # in the catalogue of the system alone, whatever functions someone has put into other schemas; and
 # a machine that falls silent while it holds the lock loses it.
-SETTINGS: str = (
-    "SET LOCAL search_path = pg_catalog, pg_temp;"
-    "SET LOCAL lock_timeout = '60s';"
-    "SET LOCAL statement_timeout = '120s';"
-    "SET LOCAL idle_in_transaction_session_timeout = '60s';"
+_SETTINGS = {
+    "search_path": "pg_catalog, pg_temp",
+    "lock_timeout": "60s",
+    "statement_timeout": "120s",
+    "idle_in_transaction_session_timeout": "60s",
+}
+SETTINGS: str = "SELECT {};".format(
+    ", ".join(f"pg_catalog.set_config('{k}', '{v}', true)" for k, v in _SETTINGS.items())
 )
 
 
@@ -199,18 +211,6 @@ def run(connection: Connection, statements: str) -> Any:
     while cursor.nextset():
         pass
     return cursor
-
-
-def rows_of(connection: Connection, statements: str) -> list[list[Any]]:
-    """Run several statements in one message; return the rows of each that has some."""
-    cursor = connection.execute(statements)
-    results: list[list[Any]] = []
-    more: bool | None = True
-    while more:
-        if cursor.description is not None:
-            results.append(cursor.fetchall())
-        more = cursor.nextset()
-    return results
 
 
 _CAUSES = {
@@ -345,19 +345,22 @@ class LedgerTables:
         connection.execute("ROLLBACK")
         return Facts(system[0] if system else None, *row)
 
-    def selects(self, connection: Connection, wanted: Wanted) -> dict[str, str]:
-        """Return the statements that fetch what is wanted, by its fields."""
-        literal = need("psycopg.sql", "postgres").Literal
-        event = _EVENTS.format(event=self.event)
-        statements = {}
+    def totals(self, wanted: Wanted) -> Statement:
+        """Return the statement that reads the totals, and fetches what is wanted with them."""
+        where, values = dict[int, str](), list[Any]()
         if wanted.keys:
-            keys = ", ".join(literal(key).as_string(connection) for key in wanted.keys)
-            statements["keys"] = f"{event} about IN ({keys}){_ORDERED}"
+            values.append(list(wanted.keys))
+            where[_OF_KEYS] = f"about = ANY (${len(values)}::text[])"
         if wanted.after is not None:
-            statements["after"] = f"{event} sequence > {wanted.after:d}{_ORDERED}"
+            values.append(wanted.after)
+            where[_AFTER] = f"sequence > ${len(values)}"
         if wanted.at is not None:
-            statements["at"] = _OTHER.format(event=self.event, head=self.head) % wanted.at
-        return statements
+            values.append(wanted.at)
+            this = f"sequence = ${len(values)}"
+            where[_AT] = f"{this} AND NOT EXISTS (SELECT FROM {self.head} WHERE {this})"
+        each = (_EVENTS.format(part=k, event=self.event, where=w) for k, w in where.items())
+        head = _HEAD.format(event=self.event, head=self.head)
+        return "".join((head, *each, " ORDER BY 1, 2")), values
 
     def begun(self, connection: Connection) -> bool:
         """Return whether there are tables with an event, or some that this role may not read."""
@@ -467,27 +470,22 @@ class LedgerTables:
 # What is set on a connection lasts for one transaction only, so a pooler may be in between.
 
 
-# One message starts a transaction and brings the totals: each more costs a way to the server and
-# back, while everybody else waits for the lock.
+# One message starts a transaction and brings the totals, and what is going to be read: each more
+# costs a way to the server and back, while everybody else waits for the lock.
 _HEAD = """
-SELECT '{event}'::regclass::oid::text, h.sequence, h.hash, h.total, h.spent
-    FROM (SELECT) AS one LEFT JOIN {head} h ON true;
+SELECT 0, h.sequence, h.hash, h.total, h.spent, '{event}'::regclass::oid::text
+    FROM (SELECT) AS one LEFT JOIN {head} h ON true
 """
+_OF_KEYS, _AFTER, _AT = 1, 2, 3  # the number of the totals is 0
+_EVENTS = " UNION ALL SELECT {part}, sequence, about, body, hash, NULL FROM {event} WHERE {where}"
 _WRITE = f"""
 BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {SETTINGS}
 SELECT set_config('synchronous_commit', 'on', true)
     WHERE current_setting('synchronous_commit') <> 'remote_apply';
 LOCK TABLE {{head}} IN EXCLUSIVE MODE;
-{_HEAD}
 """
-_READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {SETTINGS} {_HEAD}"
-# What a transaction is going to read comes with the totals; one that only reads is over with them.
-_EVENTS = "SELECT sequence, about, body, hash FROM {event} WHERE "
-_ORDERED = " ORDER BY sequence;"
-_OTHER = (
-    "SELECT e.sequence, e.about, e.body, e.hash FROM {event} e, {head} h"
-    " WHERE e.sequence = %d AND h.sequence <> e.sequence;"
-)
+_LOOK = SETTINGS  # a message is a transaction by itself
+_READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {SETTINGS}"
 # A commit may wait for a standby, and must not be given up when it has already happened here.
 _COMMIT = "SET LOCAL statement_timeout = 0; COMMIT"
 
@@ -550,7 +548,7 @@ class PostgresStore:
         """Hold the lock of the ledger; see :meth:`Store.write`."""
         with self._turn():
             self._tables.refuse_server(self._found, writes=True)
-            table, *row, fetched = self._begin(_WRITE, wanted)
+            table, row, fetched = self._begin(_WRITE, wanted)
             transaction = _PostgresTransaction(self._connection, self._tables, row, fetched)
             try:
                 if table != self.home()["table"]:
@@ -568,10 +566,9 @@ class PostgresStore:
     @contextmanager
     def read(self, wanted: Wanted | None = None) -> Iterator[_PostgresTransaction]:
         """See one state of the ledger; see :meth:`Store.read`."""
-        over = wanted is not None
+        begin, kind = (_READ, _PostgresTransaction) if wanted is None else (_LOOK, _PostgresLook)
         with self._turn():
-            _, *row, fetched = self._begin(_READ, wanted, " ROLLBACK" if over else "")
-            kind = _PostgresLook if over else _PostgresTransaction
+            _, row, fetched = self._begin(begin, wanted)
             try:
                 with self._explained():
                     yield kind(self._connection, self._tables, row, fetched)
@@ -600,6 +597,7 @@ class PostgresStore:
         self._finalizer = weakref.finalize(self, _close, self._connection, self._process)
         try:
             with self._explained():
+                prepare_where_direct(self._connection)
                 home = self._look(create)
             if self._home is not None and not same_home(self._home, home):
                 raise LedgerError(
@@ -627,32 +625,30 @@ class PostgresStore:
 
     # --- a transaction -------------------------------------------------------------------------
 
-    def _begin(self, statements: str, wanted: Wanted | None = None, end: str = "") -> list[Any]:
+    def _begin(self, statements: str, wanted: Wanted | None = None) -> _Begun:
         """Begin a transaction, on a new connection where the old one was cut in the meantime."""
-        # Returns: the number of the table, the totals, and what was fetched with them.
         if self._closed:
             raise LedgerError(f"{self.name} is closed: open it again")
         if os.getpid() != self._process:
             _inherited.append(self._connection)
             self._open()
         try:
-            return self._run(statements, wanted, end)
+            return self._run(statements, wanted or Wanted())
         except LostError:
             self._finalizer()
         self._open()
-        return self._run(statements, wanted, end)
+        return self._run(statements, wanted or Wanted())
 
-    def _run(self, statements: str, wanted: Wanted | None, end: str) -> list[Any]:
-        text = statements.format(event=self._tables.event, head=self._tables.head)
+    def _run(self, statements: str, wanted: Wanted) -> _Begun:
+        first = statements.format(head=self._tables.head).strip().rstrip(";").split(";")
         try:
             with self._explained():
-                more = self._tables.selects(self._connection, wanted or Wanted())
-                results = rows_of(self._connection, text + "".join(more.values()) + end)
+                message = [*((text, ()) for text in first), self._tables.totals(wanted)]
+                (_, *totals, table), *rows = run_all(self._connection, message)[-1].rows
         except BaseException:
             self._undo()
             raise
-        (totals,), *fetched = results[-1 - len(more) :]
-        return [*totals, _Fetched(wanted or Wanted(), dict(zip(more, fetched, strict=True)))]
+        return _Begun(table, totals, _Fetched(wanted, rows))
 
     def _undo(self) -> None:
         """End a transaction without keeping anything; close a connection that cannot do so."""
@@ -689,7 +685,7 @@ class PostgresStore:
         while True:
             try:
                 # With the lock, which the interrupted transaction may still hold.
-                _, *row, fetched = self._begin(_WRITE)
+                _, row, fetched = self._begin(_WRITE)
                 transaction = _PostgresTransaction(self._connection, self._tables, row, fetched)
                 with self._explained():
                     happened = transaction.wrote(sequence, token)
@@ -716,23 +712,32 @@ class _Fetched(NamedTuple):
     """Events that came with the totals."""
 
     wanted: Wanted
-    rows: Mapping[str, list[Any]]  # by the fields of what was wanted
+    rows: list[tuple[Any, ...]]  # of each the number of what was wanted, and the event
 
     def about(self, key: str | None) -> list[Event] | None:
         """Return the events of a key; None where they were not fetched."""
         if key is None or key not in self.wanted.keys:
             return None
-        return [read_event(row) for row in self.rows["keys"] if row[1] == key]
+        return [event for event in self._of(_OF_KEYS) if event.key == key]
 
     def after(self, sequence: int) -> list[Event] | None:
         if self.wanted.after is None or sequence < self.wanted.after:
             return None
-        return [read_event(row) for row in self.rows["after"] if row[0] > sequence]
+        return [event for event in self._of(_AFTER) if event.sequence > sequence]
 
     def at(self, sequence: int) -> Event | None:
-        return next(
-            (read_event(row) for row in self.rows.get("at", ()) if row[0] == sequence), None
-        )
+        return next((event for event in self._of(_AT) if event.sequence == sequence), None)
+
+    def _of(self, part: int) -> Iterator[Event]:
+        return (read_event(event) for number, *event, _ in self.rows if number == part)
+
+
+class _Begun(NamedTuple):
+    """What is known of a ledger as a transaction starts."""
+
+    table: str  # the number of its table
+    totals: list[Any]
+    fetched: _Fetched
 
 
 class _PostgresTransaction:
@@ -767,7 +772,7 @@ class _PostgresTransaction:
                 "Nothing more was spent"
             )
         self._row = [head.sequence, digest, *budgets]
-        self._fetched = _Fetched(Wanted(), {})  # there is one more now
+        self._fetched = _Fetched(Wanted(), [])  # there is one more now
 
     def about(self, key: str | None) -> list[Event]:
         if key is None:

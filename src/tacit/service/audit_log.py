@@ -199,7 +199,7 @@ class AuditLog:
                 yield run
             return
         if given.dialect.name == "postgresql":
-            _LOCKED.rows(given)
+            _LOCKED.add(given)
         yield given
 
     def read(
@@ -252,17 +252,15 @@ def _appended(run: sa.Connection, bodies: Iterable[dict[str, Any]]) -> list[Audi
     last = _LAST.rows(run)
     sequence, previous = last[0] if last else (0, _GENESIS)
     events: list[AuditEvent] = []
-    rows = []
     for body in bodies:
         sequence += 1
         body |= {"format": _FORMAT, "sequence": sequence, "previous": previous}
         body["when"] = datetime.now(UTC).isoformat(timespec="milliseconds")
         stored = _STORED.encode(body)
         previous = _digest(stored)
-        rows.append({"sequence": sequence, "hash": previous, "event": stored})
+        _ADD.add(run, sequence=sequence, hash=previous, event=stored)
         del body["format"]
         events.append(AuditEvent(**body, hash=previous))
-    _ADD.change_each(run, rows)
     return events
 
 

@@ -17,14 +17,23 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Self, TypeVar, cast
+from typing import Any, Generic, NamedTuple, Self, TypeAlias, TypeVar, cast
 
 import sqlalchemy as sa
 from sqlalchemy import event, exc
 
 from tacit.accounting.ledger_postgres import Address, is_address
-from tacit.errors import UsageError, need
-from tacit.postgres import Refused, connect, read_options, with_defaults
+from tacit.errors import UsageError
+from tacit.postgres import (
+    Done,
+    Refused,
+    Statement,
+    connect,
+    prepare_where_direct,
+    read_options,
+    run_all,
+    with_defaults,
+)
 from tacit.service.problem import Problem
 from tacit.service.settings import FILE, Settings
 from tacit.tables.dataset.declaration import Dataset
@@ -63,8 +72,8 @@ _OVERFLOW = 24
 _NOT_DURABLE = "SET LOCAL synchronous_commit = off"
 _USED = "tacit_used"  # of a pooled connection: when it was used last
 _FRESH = 5.0  # seconds for which a connection that says nothing is taken for open
-_OFTEN = 3  # times that a statement is run on a connection before the server prepares it
 _LEVEL = "tacit_synchronous"  # of a connection: whether the next transaction waits for the disk
+_WAITING = "tacit_waiting"  # of a server's connection: statements that go with the next one
 
 # Prepared statements: those of every request and every job.
 #
@@ -77,18 +86,21 @@ class _Text(NamedTuple):
     """A statement in the words of one driver."""
 
     text: str
-    order: tuple[str, ...] | None  # of its parameters; None where they are named
+    order: tuple[str, ...]  # of its parameters
     given: dict[str, Any]  # the parameters that the statement itself has
     binds: dict[str, Callable[[Any], Any]]  # conversions of parameters
     columns: tuple[str, ...]
     results: dict[int, Callable[[Any], Any]]  # conversions of columns
 
-    def values(self, given: dict[str, Any]) -> dict[str, Any] | list[Any]:
+    def values(self, given: dict[str, Any]) -> list[Any]:
         """Return the parameters as the driver takes them."""
         values = {**self.given, **given} if self.given else given
         if self.binds:
             values = {**values, **{n: convert(values[n]) for n, convert in self.binds.items()}}
-        return values if self.order is None else [values[name] for name in self.order]
+        return [values[name] for name in self.order]
+
+
+Statements: TypeAlias = Sequence[Statement]
 
 
 class Prepared:
@@ -114,8 +126,13 @@ class Prepared:
 
     def rows(self, run: sa.Connection, **values: Any) -> list[tuple[Any, ...]]:
         """Return the rows of the statement in a transaction."""
-        cursor = self._executed(run, values)
-        return self.fetched(cursor, run.dialect)
+        return self._done(run, values)[0].rows
+
+    def rows_of_each(
+        self, run: sa.Connection, each: Sequence[dict[str, Any]]
+    ) -> list[list[tuple[Any, ...]]]:
+        """Run the statement in a transaction for each of some values; return its rows of each."""
+        return [one.rows for one in self._done(run, *each)]
 
     def mappings(self, run: sa.Connection, **values: Any) -> list[dict[str, Any]]:
         """Return the rows of the statement in a transaction, by the names of the columns."""
@@ -123,58 +140,51 @@ class Prepared:
 
     def change(self, run: sa.Connection, **values: Any) -> int:
         """Run the statement in a transaction; return how many rows it changed."""
-        cursor = self._executed(run, values)
-        changed: int = cursor.rowcount
-        cursor.close()
-        return changed
+        return self._done(run, values)[0].changed
 
-    def change_each(self, run: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
-        """Run the statement in a transaction for each of some rows, in their order."""
-        if len(rows) == 1:
-            self.change(run, **rows[0])
-            return
-        made = self.text(run.dialect)
-        cursor: Any = run.connection.cursor()
-        try:
-            cursor.executemany(made.text, [made.values(row) for row in rows])
-        except BaseException as error:
-            raise _as_sqlalchemy(error, run.dialect) from None
-        finally:
-            cursor.close()
+    def add(self, run: sa.Connection, **values: Any) -> None:
+        """Run the statement before the next one of a transaction, or its end."""
+        waiting = run.info.get(_WAITING)
+        if waiting is None:
+            self._done(run, values)
+        else:
+            waiting.append(self.filled(run.dialect, values))
 
-    def execute(
-        self,
-        cursor: Any,
-        dialect: sa.Dialect,
-        values: dict[str, Any],
-        begin: str = "",
-        end: str = "",
-    ) -> None:
-        """Run the statement by a cursor of the driver, between others in the same message."""
+    def done(
+        self, connection: Any, dialect: sa.Dialect, *each: dict[str, Any], first: Statements = ()
+    ) -> list[Done]:
+        """Run some statements, and then this one of each of some values."""
+        # connection: of the driver.  first: for a server; with these it is one message.
         made = self.text(dialect)
-        cursor.execute(f"{begin}{made.text}{end}", made.values(values))
-
-    def fetched(self, cursor: Any, dialect: sa.Dialect) -> list[tuple[Any, ...]]:
-        rows: list[tuple[Any, ...]] = cursor.fetchall()
-        cursor.close()
-        results = self.text(dialect).results
-        if not results:
-            return rows
+        statements = [*first, *(self.filled(dialect, values) for values in each)]
+        try:
+            if dialect.name == "postgresql":
+                done = run_all(connection, statements)[len(first) :]
+            else:
+                done = [_done_in_file(connection, *statement) for statement in statements]
+        except BaseException as error:
+            raise _as_sqlalchemy(error, dialect) from None
+        if not made.results:
+            return done
         same: Callable[[Any], Any] = lambda value: value  # noqa: E731
-        return [tuple(results.get(i, same)(v) for i, v in enumerate(row)) for row in rows]
+        results = made.results
+        return [
+            Done([tuple(results.get(i, same)(v) for i, v in enumerate(r)) for r in rows], changed)
+            for rows, changed in done
+        ]
+
+    def filled(self, dialect: sa.Dialect, values: dict[str, Any]) -> Statement:
+        """Return the statement with its values, as the driver takes them."""
+        made = self.text(dialect)
+        return made.text, made.values(values)
 
     def named(self, rows: list[tuple[Any, ...]], dialect: sa.Dialect) -> list[dict[str, Any]]:
         columns = self.text(dialect).columns
         return [dict(zip(columns, row, strict=True)) for row in rows]
 
-    def _executed(self, run: sa.Connection, values: dict[str, Any]) -> Any:
-        cursor = run.connection.cursor()
-        try:
-            self.execute(cursor, run.dialect, values)
-        except BaseException as error:
-            cursor.close()
-            raise _as_sqlalchemy(error, run.dialect) from None
-        return cursor
+    def _done(self, run: sa.Connection, *each: dict[str, Any]) -> list[Done]:
+        first = _taken(run)
+        return self.done(run.connection.driver_connection, run.dialect, *each, first=first)
 
     @property
     def query(self) -> sa.Select[*tuple[Any, ...]]:
@@ -189,6 +199,8 @@ class Prepared:
         return made
 
     def _made(self, dialect: sa.Dialect) -> _Text:
+        if dialect.name == "postgresql":  # as libpq takes them
+            dialect = type(dialect)(paramstyle="numeric_dollar")  # type: ignore[call-arg]
         compiled: Any = self._statement.compile(dialect=dialect, column_keys=self._columns)
         if compiled.post_compile_params:
             raise TypeError("a prepared statement has no lists and no values in its text")
@@ -203,7 +215,7 @@ class Prepared:
         }
         return _Text(
             str(compiled),
-            tuple(compiled.positiontup) if compiled.positional else None,
+            tuple(compiled.positiontup),
             {name: bind.value for name, bind in binds.items() if not bind.required},
             {name: convert for name, convert in writers.items() if convert is not None},
             tuple(str(column.key) for column in columns),
@@ -254,14 +266,29 @@ def _as_sqlalchemy(error: BaseException, dialect: sa.Dialect) -> BaseException:
     return kind(None, None, error, hide_parameters=True)
 
 
-def _said(run: sa.Connection, text: str) -> None:
-    cursor = run.connection.cursor()
-    try:
-        cursor.execute(text)
-    except BaseException as error:
-        raise _as_sqlalchemy(error, run.dialect) from None
-    finally:
-        cursor.close()
+def _done_in_file(connection: Any, text: str, values: Sequence[Any]) -> Done:
+    cursor = connection.execute(text, values)
+    done = Done(cursor.fetchall(), cursor.rowcount)
+    cursor.close()
+    return done
+
+
+def _taken(run: sa.Connection) -> Statements:
+    """Return the statements that wait in a transaction, for who runs them."""
+    waiting = run.info.get(_WAITING, [])
+    taken = tuple(waiting)
+    waiting.clear()
+    return taken
+
+
+def _run_waiting(run: sa.Connection, *more: str) -> None:
+    """Run what waits in a transaction, and some statements without values."""
+    statements = [*_taken(run), *((text, ()) for text in more)]
+    if statements:
+        try:
+            run_all(cast("Any", run.connection.driver_connection), statements)
+        except BaseException as error:
+            raise _as_sqlalchemy(error, run.dialect) from None
 
 
 class _OpenConnections:
@@ -290,39 +317,37 @@ class _OpenConnections:
         self._writer = connection
 
     @contextmanager
-    def server_writer(self, begin: str) -> Iterator[sa.Connection]:
-        """Lend a connection on which some statements have begun a transaction of a server."""
+    def server_writer(self, *begin: str) -> Iterator[sa.Connection]:
+        """Lend a connection on which some statements begin a transaction of a server."""
+        # They go with the first statement of it, and its end with those that wait by then.
         self._refuse_inherited()
-        connection = self._begun(begin)
+        connection = self._open_writer()
+        info = connection.info
+        info[_WAITING] = [(text, ()) for text in begin]
         try:
             with connection.begin():
                 yield connection
+                _run_waiting(connection, "COMMIT")
         except BaseException:
+            del info[_WAITING]
             connection.close()
             raise
+        del info[_WAITING]
         if len(self._writers) < _POOL:
             self._writers.append(connection)
         else:
             connection.close()
 
-    def _begun(self, begin: str) -> sa.Connection:
-        # One message begins the transaction, and shows that the server is still there.
+    def _open_writer(self) -> sa.Connection:
+        """Return a connection of which nothing was heard since it was used: its end would be."""
         while self._writers:
             with suppress(IndexError):
                 connection = self._writers.pop()
-                try:
-                    _said(connection, begin)
+                if _is_quiet(connection.connection.driver_connection):
                     return connection
-                except exc.DBAPIError:
-                    connection.invalidate()
-                    connection.close()
-        connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-        try:
-            _said(connection, begin)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+                connection.invalidate()
+                connection.close()
+        return self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
 
     def _refuse_inherited(self) -> None:
         """Forget, in a forked process, the connections of the process that it was forked from."""
@@ -331,17 +356,6 @@ class _OpenConnections:
             self._inherited = self._idle, self._writer, self._writers
             self._process, self._idle, self._writer = os.getpid(), [], None
             self._writers = []
-
-    def alone(self, statement: Prepared, values: dict[str, Any]) -> list[tuple[Any, ...]]:
-        """Run a statement of a server that writes, in a transaction of its own, in one message."""
-        # It does not wait for the disk, and is not run again where the connection was cut.
-        self._refuse_inherited()
-        try:
-            connection = self._idle.pop()
-        except IndexError:
-            connection = self._connect()
-        begin = f"BEGIN; {_NOT_DURABLE}; "
-        return self._rows(connection, statement, values, begin, "; COMMIT")
 
     def rows(self, statement: Prepared, values: dict[str, Any]) -> list[tuple[Any, ...]]:
         self._refuse_inherited()
@@ -367,31 +381,18 @@ class _OpenConnections:
         return connection
 
     def _rows(
-        self,
-        connection: Any,
-        statement: Prepared,
-        values: dict[str, Any],
-        begin: str = "",
-        end: str = "",
+        self, connection: Any, statement: Prepared, values: dict[str, Any]
     ) -> list[tuple[Any, ...]]:
         try:
-            cursor: Any
-            if begin:  # several statements in one message have their values in the text
-                cursor = need("psycopg", "postgres").ClientCursor(connection)
-            else:
-                cursor = connection.cursor()
-            statement.execute(cursor, self._dialect, values, begin, end)
-            while cursor.description is None and cursor.nextset():
-                pass
-            rows = statement.fetched(cursor, self._dialect)
-        except BaseException as error:
+            (done,) = statement.done(connection, self._dialect, values)
+        except BaseException:
             connection.close()
-            raise _as_sqlalchemy(error, self._dialect) from None
+            raise
         if len(self._idle) < _POOL:
             self._idle.append(connection)
         else:
             connection.close()
-        return rows
+        return done.rows
 
     def close(self) -> None:
         while self._idle:
@@ -480,11 +481,8 @@ class Database:
     def alone(self, statement: Prepared, **values: Any) -> list[tuple[Any, ...]]:
         """Run a statement that writes, in a transaction that does not wait for the disk."""
         # Returns: its rows, where it returns some.
-        if not self.on_server:
-            with self.begin(durable=False) as run:
-                return statement.rows(run, **values)
-        with _hidden_errors():
-            return self._open.alone(statement, values)
+        with self.begin(durable=False) as run:
+            return statement.rows(run, **values)
 
     @contextmanager
     def _writer(self, lock: str | int | None, durable: bool) -> Iterator[sa.Connection]:
@@ -494,7 +492,7 @@ class Database:
             if lock is not None:
                 number = lock if isinstance(lock, int) else _number(lock)
                 begin.append(f"SELECT pg_advisory_xact_lock({number})")
-            with self._open.server_writer("; ".join(begin)) as connection:
+            with self._open.server_writer(*begin) as connection:
                 yield connection
             return
         with self._open.writer() as connection:
@@ -699,7 +697,7 @@ def _on_server(address: str) -> tuple[sa.Engine, str]:
         made = connect(all_options)
         if isinstance(made, Refused):
             raise Problem("unavailable", "the service's own database refuses the connection")
-        _prepare_where_direct(made)
+        prepare_where_direct(made)
         made.autocommit = False
         return made
 
@@ -710,18 +708,10 @@ def _on_server(address: str) -> tuple[sa.Engine, str]:
         pool_size=_POOL,
         max_overflow=_OVERFLOW,
     )
+    event.listen(engine, "before_cursor_execute", lambda run, *_: _run_waiting(run))
     event.listen(engine, "checkin", _used)
     event.listen(engine, "checkout", _ping)
     return engine, name
-
-
-def _prepare_where_direct(connection: Any) -> None:
-    """Have the server prepare the statements that are run often, unless a pooler is in between."""
-    # A pooler in transaction mode would run a statement that another one prepared under the name.
-    # It has a number of its own for the connection, and not that of the server's process.
-    (server,) = connection.execute("select pg_backend_pid()").fetchone()
-    if server == connection.info.backend_pid:
-        connection.prepare_threshold = _OFTEN
 
 
 def _used(_connection: Any, record: Any) -> None:

@@ -373,9 +373,9 @@ def test_hosts_that_race_while_the_server_is_killed_get_no_more_than_the_budget(
 def shorter(monkeypatch, setting, milliseconds):
     for name in ("_WRITE", "_READ"):
         text = getattr(postgres_store, name)
-        assert f"{setting} = '" in text
-        begin, _, end = text.partition(f"{setting} = '")
-        text = f"{begin}{setting} = '{milliseconds}ms'{end.partition(chr(39))[2]}"
+        assert f"'{setting}', '" in text
+        begin, _, end = text.partition(f"'{setting}', '")
+        text = f"{begin}'{setting}', '{milliseconds}ms'{end.partition(chr(39))[2]}"
         monkeypatch.setattr(postgres_store, name, text)
 
 

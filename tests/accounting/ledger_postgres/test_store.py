@@ -16,7 +16,7 @@ import pytest
 
 from accounting.ledger.ledger_edit import edit
 from accounting.ledger_postgres.roles import COST, as_role, remedy_of
-from tacit.accounting import create_ledger, epsilon, open_ledger, restore_ledger
+from tacit.accounting import create_ledger, epsilon, ledger_postgres, open_ledger, restore_ledger
 from tacit.accounting.ledger import charge_each, look_at, on_account_of
 from tacit.accounting.ledger_chain import Payment
 from tacit.accounting.ledger_postgres import Address, LedgerTables, is_address, shown
@@ -237,8 +237,9 @@ def test_a_standby_is_refused_for_writing(clinic, monkeypatch):
     open_ledger(clinic).close()  # to look is allowed
 
 
-def test_nothing_of_a_transaction_stays_on_the_connection(clinic):
+def test_nothing_of_a_transaction_stays_on_the_connection(clinic, monkeypatch):
     """So that a pooler may hand the connection on to somebody else."""
+    monkeypatch.setattr(ledger_postgres, "prepare_where_direct", lambda _: None)  # as behind one
     with open_ledger(clinic, dataset="clinic") as ledger:
         ask = ledger._store._connection.execute
         names = ("search_path", "lock_timeout", "statement_timeout", "synchronous_commit")
@@ -464,11 +465,14 @@ def test_a_look_is_one_message_and_sees_one_state(clinic, monkeypatch):
     with open_ledger(clinic, dataset="clinic") as ledger, open_ledger(clinic) as other:
         first = ledger.charge(key, COST, {})
         answered = on_account_of(ledger, "team:a")
-        sent, execute = [], psycopg.Connection.execute
+        sent, execute, run_all = [], psycopg.Connection.execute, ledger_postgres.run_all
         monkeypatch.setattr(
             psycopg.Connection,
             "execute",
             lambda self, text, *more, **how: sent.append(text) or execute(self, text, *more, **how),
+        )
+        monkeypatch.setattr(
+            ledger_postgres, "run_all", lambda *given: sent.append(given) or run_all(*given)
         )
         look = look_at(answered, key, "other")
         assert len(sent) == 1
@@ -489,11 +493,14 @@ def test_charges_together_are_three_messages(clinic, monkeypatch):
 
     with open_ledger(clinic, dataset="clinic") as ledger:
         ledger.charge("before", COST, {})
-        sent, execute = [], psycopg.Connection.execute
+        sent, execute, run_all = [], psycopg.Connection.execute, ledger_postgres.run_all
         monkeypatch.setattr(
             psycopg.Connection,
             "execute",
             lambda self, text, *more, **how: sent.append(text) or execute(self, text, *more, **how),
+        )
+        monkeypatch.setattr(
+            ledger_postgres, "run_all", lambda *given: sent.append(given) or run_all(*given)
         )
         payer = on_account_of(ledger, "team:a").payer
         made = charge_each(ledger, [Payment(payer, f"k{n}", COST, {}) for n in range(5)])

@@ -287,11 +287,11 @@ def test_a_question_that_was_asked_often_takes_no_longer(
     queue: Queue, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = [0]
-    execute = Prepared.execute
+    done = Prepared.done
 
-    def counted(statement: Prepared, cursor: Any, *more: Any) -> None:
-        cursor.connection.set_progress_handler(lambda: steps.append(steps.pop() + 1), 1)
-        execute(statement, cursor, *more)
+    def counted(statement: Prepared, connection: Any, *more: Any) -> Any:
+        connection.set_progress_handler(lambda: steps.append(steps.pop() + 1), 1)
+        return done(statement, connection, *more)
 
     def asked(times: int) -> dict[str, int]:
         for _ in range(times):
@@ -309,7 +309,7 @@ def test_a_question_that_was_asked_often_takes_no_longer(
         }
         took = {}
         with monkeypatch.context() as patch:
-            patch.setattr(Prepared, "execute", counted)
+            patch.setattr(Prepared, "done", counted)
             for name, call in every.items():
                 steps[:] = [0]
                 call()

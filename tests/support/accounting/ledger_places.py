@@ -194,8 +194,8 @@ class ServerPlace:
     def quick(self) -> Iterator[None]:
         """Let nobody wait: for a lock that it holds itself, nor for a server that is there."""
         write, pauses = postgres_store._WRITE, any_store._PAUSES
-        assert "lock_timeout = '60s'" in write
-        postgres_store._WRITE = write.replace("lock_timeout = '60s'", "lock_timeout = '1ms'")
+        assert "'lock_timeout', '60s'" in write
+        postgres_store._WRITE = write.replace("'lock_timeout', '60s'", "'lock_timeout', '1ms'")
         any_store._PAUSES = (0.0, 0.0)
         connect, postgres_store.connect = postgres_store.connect, self._connections.connect
         try:

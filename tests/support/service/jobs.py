@@ -28,7 +28,8 @@ def add(queue: Queue, **more: Any) -> Job:
         "latency": LATENCY,
     }
     with queue.transaction() as run:
-        return queue.add(run, **{**values, **more})
+        (job,) = queue.add(run, {**values, **more})
+        return job
 
 
 def find(queue: Queue, job: Job) -> Job:

@@ -236,17 +236,17 @@ class Queue:
     def __init__(self, database: Database, clock: Callable[[], float]) -> None:
         self._database, self._clock = database, clock
 
-    def add(self, run: sa.Connection, **values: Any) -> Job:
-        """Add a job in a transaction; an idempotency key belongs to its first job."""
+    def add(self, run: sa.Connection, *each: Mapping[str, Any]) -> list[Job]:
+        """Add jobs in a transaction; an idempotency key belongs to its first job."""
         # run: the transaction, under the lock of the jobs.
-        name = secrets.token_hex(16)
-        once = values.get("once")
-        if once is not None:
-            same = sa.and_(_jobs.c.asked_by == values["asked_by"], _jobs.c.once == once)
-            old = _jobs.c.asked_at <= self._clock() - KEY_SECONDS
-            run.execute(_jobs.update().where(same, old).values(once=None))
-        ((*row,),) = _INSERT.rows(run, **{**_NEW, "id": name, **values})
-        return Job(*row)
+        for values in each:
+            once = values.get("once")
+            if once is not None:
+                same = sa.and_(_jobs.c.asked_by == values["asked_by"], _jobs.c.once == once)
+                old = _jobs.c.asked_at <= self._clock() - KEY_SECONDS
+                run.execute(_jobs.update().where(same, old).values(once=None))
+        new = [{**_NEW, "id": secrets.token_hex(16), **values} for values in each]
+        return [Job(*row) for ((*row,),) in _INSERT.rows_of_each(run, new)]
 
     def remove(self, run: sa.Connection, jobs: Sequence[Job]) -> None:
         """Remove jobs that were added in the same transaction."""
@@ -295,25 +295,32 @@ class Queue:
         with self._database.reading(run) as reading:
             return self._one(reading, where)
 
-    def unfinished(self, who: str, run: sa.Connection | None = None) -> int:
+    def unfinished(self, who: str) -> int:
         """Return how many jobs of a person are not over, as callers see them."""
-        values = {"who": who, "now": self._clock()}
-        rows = (
-            self._database.rows(_UNFINISHED, **values)
-            if run is None
-            else (_UNFINISHED.rows(run, **values))
-        )
-        return int(rows[0][0])
+        return int(self._database.scalar(_UNFINISHED, who=who, now=self._clock()))
+
+    def unfinished_of(self, run: sa.Connection, people: Iterable[str]) -> dict[str, int]:
+        """Return the same of several people, in a transaction."""
+        names, now = list(dict.fromkeys(people)), self._clock()
+        rows = _UNFINISHED.rows_of_each(run, [{"who": name, "now": now} for name in names])
+        return {name: int(many) for name, ((many,),) in zip(names, rows, strict=True)}
 
     def hides(self, dataset: str, key: str, team: tuple[str | None] | None = None) -> bool:
         """Return True if an answer that the ledger may have must not be seen yet."""
         # So while every job of this question waits for its tick, or was cancelled before.
+        any_job, any_seen = self.asked_and_seen(dataset, key, team)
+        return any_job and not any_seen
+
+    def asked_and_seen(
+        self, dataset: str, key: str, team: tuple[str | None] | None = None
+    ) -> tuple[bool, bool]:
+        """Return whether a question was asked, and whether its answer was seen: it stays so."""
         values = {"dataset": dataset, "key": key, "now": self._clock()}
         if team is None:
             ((any_job, any_seen),) = self._database.rows(_SEEN, **values)
         else:
             ((any_job, any_seen),) = self._database.rows(_SEEN_IN_TEAM, **values, team=team[0])
-        return bool(any_job and not any_seen)
+        return bool(any_job), bool(any_seen)
 
     def first_done(self, job: Job, *, of_team: bool) -> Job | None:
         """The first job with the answer that a job shows; it may be the job itself."""

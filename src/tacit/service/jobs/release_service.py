@@ -6,6 +6,7 @@ import datetime
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import compress
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -56,6 +57,7 @@ MAX_RECORDS = 1_000  # this many answers that follow from it the ledger notes ne
 _LONGEST_BATCH = 10.0  # seconds after which the rest of a batch is refused
 _MAX_ADDED = 32  # jobs added in one transaction: others of the database wait for its end
 _CALLERS = 32  # callers whose releases are cached in a process
+_MAX_SEEN = 1_000  # questions of a caller whose answers are known to have been seen
 _NUMBERS = 200_000  # maximum numbers in the cached releases of a caller
 
 
@@ -257,6 +259,7 @@ class ReleaseService:
         # when a schedule makes the release of a key; None where none does
         self.scheduled: Callable[[Hosted, Caller, str], float | None] = lambda *_: None
         self._add = GroupCommit(self._add_together, _MAX_ADDED)
+        self._seen: LRUCache[set[str]] = LRUCache(_CALLERS)
 
     def submit(self, dataset: str, caller: Caller, ask: Ask, once: str | None = None) -> Job:
         """Take a question; the same request under the same idempotency key is the same job."""
@@ -336,8 +339,17 @@ class ReleaseService:
 
     def hides(self, hosted: Hosted, caller: Caller, key: str) -> bool:
         """Return True if an answer that the ledger may have must not be seen yet."""
+        # What this caller saw is known: whether others asked is not in the time that this takes.
+        seen = self._seen.of((hosted.name, caller.name, caller.team), set)
+        if key in seen:
+            return False
         team = (caller.team,) if hosted.owner.per_team else None
-        return self.queue.hides(hosted.name, key, team)
+        any_job, any_seen = self.queue.asked_and_seen(hosted.name, key, team)
+        if any_seen:
+            if len(seen) >= _MAX_SEEN:
+                seen.clear()
+            seen.add(key)
+        return any_job and not any_seen
 
     def _added(
         self,
@@ -388,27 +400,23 @@ class ReleaseService:
 
     def _insert(self, run: sa.Connection, items: list[_New]) -> list[Job | BaseException]:
         """Insert jobs; return each as it is now, or why a caller may have no more."""
-        results: list[Job | BaseException] = []
-        unfinished: dict[str, int] = {}
+        unfinished = self.queue.unfinished_of(run, (new.caller.name for new in items))
+        allowed = []
         for new in items:
-            name = new.caller.name
-            if name not in unfinished:
-                unfinished[name] = self.queue.unfinished(name, run)
-            if unfinished[name] >= self._waiting:
-                words = f"{self._waiting} of your questions are not answered yet"
-                remedy = "wait for some of them, or cancel some"
-                results.append(Problem("too_many", words, remedy))
-                continue
-            job = self._inserted(run, new)
-            unfinished[name] += job.state != "over"  # one that is over is seen at once
-            results.append(job)
-        return results
+            allowed.append(unfinished[new.caller.name] < self._waiting)
+            if allowed[-1]:  # one that is over is seen at once
+                unfinished[new.caller.name] += new.values["state"] != "over"
+        jobs = iter(self._inserted(run, list(compress(items, allowed))))
+        words = f"{self._waiting} of your questions are not answered yet"
+        remedy = "wait for some of them, or cancel some"
+        return [next(jobs) if may else Problem("too_many", words, remedy) for may in allowed]
 
-    def _inserted(self, run: sa.Connection, new: _New) -> Job:
+    def _inserted(self, run: sa.Connection, items: list[_New]) -> list[Job]:
         try:
-            job = self.queue.add(run, **new.values)
-            if new.free is not None:
-                self.queue.add_free(run, job, new.free)
+            jobs = self.queue.add(run, *(new.values for new in items))
+            for new, job in zip(items, jobs, strict=True):
+                if new.free is not None:
+                    self.queue.add_free(run, job, new.free)
         except exc.DataError:  # PostgreSQL's, of NUL
             words = "the question has a text that the service cannot store"
             remedy = "leave out the character NUL"
@@ -417,7 +425,7 @@ class ReleaseService:
             if isinstance(error, exc.SQLAlchemyError) and not isinstance(error, exc.IntegrityError):
                 raise  # of the database, and so of all
             raise _NotInsertedError(error) from None
-        return job
+        return jobs
 
     def _pay(self, items: list[_New], results: list[Job | BaseException]) -> list[Job]:
         """Charge jobs, those of a ledger together; return those that are not paid."""

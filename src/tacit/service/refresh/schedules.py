@@ -641,19 +641,19 @@ class ReleaseSchedules:
         """Add the job of a release, which is paid and needs no approval any more."""
         scheduled, now = schedule.scheduled, self._clock()
         caller = requester_of(schedule)
-        job = self._queue.add(
-            run,
-            dataset=schedule.dataset,
+        values = {
+            "dataset": schedule.dataset,
             **request_values(caller, now),
-            body=scheduled.asks(row.tag).body,
-            words=f"{scheduled.words}{tag_words(row.tag)}",
-            once=None,
-            started=now,
-            latency=latency,
-            cost=json.dumps(dict(scheduled.cost)),
-            key=row.key,
-            state="queued",
-        )
+            "body": scheduled.asks(row.tag).body,
+            "words": f"{scheduled.words}{tag_words(row.tag)}",
+            "once": None,
+            "started": now,
+            "latency": latency,
+            "cost": json.dumps(dict(scheduled.cost)),
+            "key": row.key,
+            "state": "queued",
+        }
+        (job,) = self._queue.add(run, values)
         details = {"cost": dict(scheduled.cost), "schedule": schedule.id}
         self._record("release_asked", run, [(job, caller, details)])
         return job
