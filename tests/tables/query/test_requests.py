@@ -293,6 +293,32 @@ def test_no_row_is_read_more_than_three_times(tmp_path, monkeypatch, kind, parts
         assert not list(engine.folder.rglob("*.parquet"))
 
 
+@pytest.mark.skipif(not ENCIPHERS, reason="DuckDB before 1.5 divides nothing")
+@pytest.mark.parametrize("share", [1, 1 << 62])  # bytes of memory for each place of an array
+def test_places_of_a_part_are_added_up_while_its_rows_are_read(tmp_path, monkeypatch, share):
+    monkeypatch.setattr(parted, "_PLACE_SHARE", share)
+    rows = "select i // 9 as person, i % 7 as x from range(9000) t(i)"
+    duckdb.sql(f"copy ({rows}) to '{tmp_path / 't.parquet'}'")
+    requests = [Bins(col("x"), GRID, (0, 5, GRID.cells)), Cells(col("x"), GRID)]
+    with open_source(tmp_path / "t.parquet", memory_limit="500MB", threads=1) as source:
+        engine, unit = source.engine, PersonUnit("person", rows=5)
+        whole = IntegerQuery(source, unit).run(requests)
+        query, lines, run = PartedQuery(source, unit), [], engine._run
+        query._parts = lambda *sizes: 4
+
+        def measured(sql: str, *how: Any, **more: Any) -> Any:
+            result = run(sql, *how, **more)
+            columns = result.values() if isinstance(result, dict) else result or ()
+            lines.append(max((np.size(column) for column in columns), default=0))
+            return result
+
+        monkeypatch.setattr(engine, "_run", measured)
+        found = query.run(requests)
+    for request in requests:
+        assert reference.plain(found.of(request)) == reference.plain(whole.of(request))
+    assert (max(lines) <= 20) == (share == 1)  # where they are few, not the rows come out
+
+
 def test_people_of_few_groups_are_those_of_the_pairs(monkeypatch):
     monkeypatch.setattr("tacit.tables.privacy_unit.new_salt", lambda: "0a1b")
     rows = (

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +29,21 @@ class EngineMemoryError(DataSourceError):
     """The engine ran out of the memory that it may use: the data themselves may be sound."""
 
 
+AddByPlace: TypeAlias = Callable[[str, int], list[NDArray[np.int64]]]
+"""Run a query of places below a number and of weights: those that occur, rising, and their sums."""
+
+
 class Part(NamedTuple):
     """A part of the rows of a query, with all rows of each of its people."""
 
     relation: str
-    # whether the relation has them in the column ``n`` too: how many rows the row's person has
-    counted: bool = False
+    # of one in arrays, which has the column ``n`` too: how many rows the row's person has
+    add: AddByPlace | None = None
+
+    @property
+    def counted(self) -> bool:
+        """True if it has the column ``n``."""
+        return self.add is not None
 
 
 class Engine(Protocol):

@@ -10,6 +10,7 @@ import numpy as np
 
 from tacit.expressions.dialect import Dialect
 from tacit.expressions.grid import ROWS, Whole, product, type_of
+from tacit.tables.engines.base import AddByPlace
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit, salted_digest
 from tacit.tables.query.requests import Cells, Moments, Products, Request, Rows, Sums
 
@@ -92,9 +93,9 @@ class BoundedRows:
     # whether ``base`` reads a table that the engine keeps for this query alone, and that need not
     # be kept once more
     stored: bool = False
-    # whether ``base`` reads a part of the rows that is in arrays of this process: to take a number
-    # of each row from there costs less than to group them
-    in_arrays: bool = False
+    # where ``base`` reads a part of the rows that is in arrays of this process: to add a number of
+    # each row up from there costs less than to group them
+    add: AddByPlace | None = None
 
     @property
     def named(self) -> str:

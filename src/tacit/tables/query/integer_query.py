@@ -19,7 +19,7 @@ from tacit.expressions.dialect import Dialect, bins_sql
 from tacit.expressions.expression import Expression
 from tacit.expressions.grid import Whole, product
 from tacit.expressions.operations import as_keys, key_part_sql
-from tacit.tables.engines.base import Engine, EngineMemoryError, Part
+from tacit.tables.engines.base import AddByPlace, Engine, EngineMemoryError, Part
 from tacit.tables.open_source import Source
 from tacit.tables.privacy_unit import (
     MAX_BITS,
@@ -94,6 +94,8 @@ def cells(
 
 
 _INDEXED = 1 << 24  # more places than this no engine groups by their index in an array
+# Bytes of memory for each place of an array of them; with more places a part has fewer rows.
+_PLACE_SHARE = 64
 
 
 def check_cell_indices(lists: int, cells: int) -> None:
@@ -135,9 +137,11 @@ def _counted(
         number = d.byte.format(x=number)
     elif indexed and d.below:
         number = d.below.format(x=number, n=lists * cells)
-    if rows.in_arrays and indexed:
+    if rows.add and indexed:
         sql = f"select {d.cast(number, 'integer')} as place, {column} from ({rows.base}) as r"
-        numbers, weights = engine.integers(f"{sql} where {z} is not null")
+        sql += f" where {z} is not null"
+        few = lists * cells <= (engine.memory or 0) // _PLACE_SHARE
+        numbers, weights = rows.add(sql, lists * cells) if few else engine.integers(sql)
         return _in_order(numbers, weights, cells)
     if not (d.keeps and column) or (indexed and not rows.heavy):
         return _read(rows.sums(number, [Term()], f"{z} is not null"), cells, engine)
@@ -202,7 +206,7 @@ class StoredRows(NamedTuple):
     reads: Mapping[str, str]  # SQL of what is read of a row, by its SQL in the table
     relation: str  # which has the code, and what stands for the person ``u``, as well
     person: str  # SQL there of the person that was ``u``
-    counted: bool  # whether its ``n`` is how many rows the row's person has
+    add: AddByPlace | None  # where its ``n`` is how many rows the row's person has
 
 
 _MAX_CACHED = 64  # the SQL of the values of this many requests is remembered
@@ -451,16 +455,16 @@ class IntegerQuery:
         return self._rows_of(names), [names[sql] for sql in offsets]
 
     def _rows_of(self, names: Mapping[str, str]) -> BoundedRows:
-        if not self._has_counts:
+        if self._adds is None:
             return self._bound(self._select(list(names.items())), None, self.unit.rows)
         weight = weight_sql("n", self.unit, self._dialect)
         base = self._select(list(names.items()), weighing=f"{weight} as w")
-        return BoundedRows(base, self._dialect, self.unit.one, weight="w", in_arrays=True)
+        return BoundedRows(base, self._dialect, self.unit.one, weight="w", add=self._adds)
 
     @property
-    def _has_counts(self) -> bool:
-        """True if the rows of each person were counted when they were stored."""
-        return self._stored is not None and self._stored.counted
+    def _adds(self) -> AddByPlace | None:
+        """What adds up stored rows; None if those of each person were not counted."""
+        return None if self._stored is None else self._stored.add
 
     def _bound(self, base: str, mass: Whole | None, limit: int) -> BoundedRows:
         one, d = self.unit.one, self._dialect
@@ -492,7 +496,7 @@ class IntegerQuery:
         # and keep the rows pays from the second query on.
         if self._person is None or not self._dialect.keeps or not (sums or counts):
             return
-        if self._has_counts:  # which are read with their weights as quickly as they would be kept
+        if self._adds is not None:  # read with their weights as quickly as they would be kept
             return
         offsets = [sql for r in (*sums, *counts) for sql in self._offsets_sql(r)]
         columns = {"", *offsets}
@@ -734,7 +738,7 @@ class PartedQuery:
         stored = False
         for number, (part, person) in enumerate(self._divided(sql, parts, by_number)):
             stored = True
-            rows = StoredRows(names, part.relation, person, part.counted)
+            rows = StoredRows(names, part.relation, person, part.add)
             query = self._part(part=(number, parts), stored=rows)
             try:
                 yield query
@@ -788,7 +792,7 @@ class PartedQuery:
         rows = f"select * replace ({kept} as u) from {part.relation} where {number}"
         for i in range(shares):
             owner = self._owner(person, shares, i) if by_number else person
-            yield Part(f"({rows} = {i})", part.counted), owner
+            yield Part(f"({rows} = {i})", part.add), owner
 
     def _part_sql(self, parts: int, by_number: bool, before: int) -> tuple[str, str]:
         """Return the SQL of the part of a row with the person ``u``, and of its ``u`` there."""

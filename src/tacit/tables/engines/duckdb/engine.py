@@ -649,8 +649,6 @@ class DuckEngine:
         self, written: DividedRows, types: Mapping[str, str], sql: str, part: str, person: str
     ) -> None:
         """Write rows of whole numbers: all but people as one more, with 0 for what is missing."""
-        import duckdb
-
         moved = {name: f"coalesce(cast({name} as bigint) + 1, 0)" for name in types} | {"u": person}
         shown = [f"{value} as {name}" for name, value in moved.items()]
         shown.append(f"cast({part} as usmallint) as tacit_part")
@@ -658,21 +656,41 @@ class DuckEngine:
 
         def write() -> None:
             written.clear()  # of a query that failed, and is retried
-            stream = self._connection.sql(query).__arrow_c_stream__()
-            try:
-                for columns in batches(stream, [*written.types, np.uint16]):
-                    written.add(columns)
-            except StreamError as failure:
-                message = str(failure)
-            else:
-                return
-            # which begins with "Conversion Error:", and is a ConversionException everywhere else
-            kind = message.partition(" Error:")[0].replace(" ", "").lower() + "exception"
-            known = {name.lower(): name for name in dir(duckdb)}
-            raise getattr(duckdb, known.get(kind, "Error"))(message)
+            for columns in self._batches(query, [*written.types, np.uint16]):
+                written.add(columns)
 
         self._prepare()
         self._run(query, write)
+
+    def _batches(self, query: str, types: Sequence[type]) -> Iterator[list[NDArray[Any]]]:
+        """Return the rows of a query while it reads; see :func:`batches`."""
+        import duckdb
+
+        stream = self._connection.sql(query).__arrow_c_stream__()
+        try:
+            yield from batches(stream, types)
+            return
+        except StreamError as failure:
+            message = str(failure)
+        # which begins with "Conversion Error:", and is a ConversionException everywhere else
+        kind = message.partition(" Error:")[0].replace(" ", "").lower() + "exception"
+        known = {name.lower(): name for name in dir(duckdb)}
+        raise getattr(duckdb, known.get(kind, "Error"))(message)
+
+    def _add_by_place(self, sql: str, places: int) -> list[NDArray[np.int64]]:
+        """Add up weights by place while they are read: the rows of a part may fill the memory."""
+
+        def add() -> list[NDArray[np.int64]]:
+            occurs, sums = np.zeros(places, dtype=bool), np.zeros(places, dtype=np.int64)
+            for numbers, weights in self._batches(sql, [np.int64, np.int64]):
+                occurs[numbers] = True
+                np.add.at(sums, numbers, weights)
+            found = np.flatnonzero(occurs)
+            return [found, sums[found]]
+
+        self._prepare()
+        added: list[NDArray[np.int64]] = self._run(sql, add)
+        return added
 
     def _parts_of(
         self, written: DividedRows, types: Mapping[str, str], parts: int
@@ -706,7 +724,8 @@ class DuckEngine:
             shown.append("cast(n as bigint) as n")
         name = self.register(arrays, new_name())
         try:
-            yield Part(f"(select {', '.join(shown)} from {name})", counts is not None)
+            add = None if counts is None else self._add_by_place
+            yield Part(f"(select {', '.join(shown)} from {name})", add)
         finally:
             with self._lock:
                 self._connection.unregister(name.strip('"'))
