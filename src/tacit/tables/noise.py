@@ -61,10 +61,11 @@ class Estimate:
 # was released, and is checked by them.  Those without a name have the first: Gaussian noise has the
 # quantile of continuous noise and a step of the grid for each coordinate, Laplace noise its own
 # quantile for one coordinate alone.  Of the second rules each says so where it is.  The third let
-# counts of the rows near a quantile answer it (:mod:`tacit.tables.statistics.near_quantiles`).
+# counts of the rows near a quantile answer it (:mod:`tacit.tables.statistics.near_quantiles`); the
+# fourth count them beyond the cells about it too, and draw none far from it.
 
 FIRST_RULES = 1
-RULES = 3  # of every new interval
+RULES = 4  # of every new interval
 
 
 _PERTURB = 1e-3

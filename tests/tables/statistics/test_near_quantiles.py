@@ -21,6 +21,7 @@ from tacit.errors import MismatchError, UsageError
 from tacit.expressions.grid import Grid
 from tacit.mechanisms.private_quantile import choose_together
 from tacit.report.issued import planner
+from tacit.tables.release.release import Charge
 from tacit.tables.statistics.counted_quantiles import CellTables, SumOfCountChanges, chosen
 from tacit.tables.statistics.near_quantiles import (
     CountNearQuantiles,
@@ -149,7 +150,29 @@ def test_the_map_is_the_loss_of_the_choice_and_of_the_sums(spent: Noise, shares:
     assert float(claimed) == pytest.approx(loss, rel=1e-6)
 
 
-def test_what_is_drawn_are_cells_at_the_ranks_and_the_rows_between_them() -> None:
+def test_what_is_drawn_are_cells_at_the_ranks_and_the_rows_about_them() -> None:
+    space = Space(CellTables(2, 60), SumOfCountChanges())
+    sums = (7 * np.eye(12, dtype=int)).tolist()  # four, the first, three between, the last, four
+    near = CountNearQuantiles(("1/2",), 10, 0, "1/40", 2, sums, "1/40")
+    groups = [(np.arange(0, 61, 2), np.full(31, 2)), (np.array([], int), np.array([], int))]
+    found = (space >> near)(groups)
+    (b, c), counts = found[:2], np.array(found[2:14]) // 7
+    assert abs(b - 21) <= 2
+    assert abs(c - 39) <= 2
+    width = c + 1 - b
+    middle, quarter = b + 1 + (c - b - 1) // 2, width // 4
+    left, right = max(b - width, 0), min(c + 1 + width, 61)
+    edges = [0, 0, left, b - quarter, b, b + 1, middle, c, c + 1, c + 1 + quarter, right, 61, 61]
+    rows = np.repeat(np.arange(0, 61, 2), 2)
+    assert counts.tolist() == [
+        int(((low <= rows) & (rows < high)).sum()) for low, high in itertools.pairwise(edges)
+    ]
+    assert found[14 + 2 :] == [0] * 12
+    with pytest.raises(UsageError, match="there are 13"):
+        space >> replace(near, pieces=3)
+
+
+def test_by_the_third_rules_two_cells_are_drawn_far() -> None:
     space = Space(CellTables(2, 60), SumOfCountChanges())
     sums = (7 * np.eye(8, dtype=int)).tolist()  # before, far, the two and three between, far, after
     near = CountNearQuantiles(("1/2",), 10, 20, "1/40", 2, sums, "1/40")
@@ -235,11 +258,11 @@ def test_intervals_hold_on_any_rows(shape: str, spent: Noise, shares: Any) -> No
 
 @pytest.mark.parametrize("spent", NOISES.values(), ids=NOISES)
 @pytest.mark.parametrize(
-    "cells", [(0, 0, 0, 0), (900, 30_000, 40_000, 65_000), (9, 7, 3, 1)], ids=str
+    "cells", [(0, 0), (30_000, 40_000), (7, 3), (900, 30_000, 40_000, 65_000)], ids=str
 )
 def test_intervals_hold_whatever_cells_were_chosen(spent: Noise, cells: Any) -> None:
     # the rows beside the cells, and the noise that decides, are drawn apart from the choice
-    asked, runs = part(HALF), 400
+    asked, runs = replace(part(HALF), far=len(cells) > 2), 400
     ((_, near),) = asked.chains(1, (), spent)
     for values in (even(301), SHAPES["two far clusters"], np.full(60, 20.0)):
         points = on_grid(values)
@@ -291,6 +314,50 @@ def test_the_error_that_methods_are_compared_by_is_the_mean_distance_of_its_valu
     by_auto = statistic.error_on(GRID, False, spent, values)  # type: ignore[attr-defined]
     # the value of the exponential mechanism is nearer here; its interval is what is longer
     assert by_auto == asked.error_on(spent, values) > exponential
+
+
+def without_noise(asked: NearQuantilesPart, cells: Sequence[int], points: np.ndarray) -> Any:
+    """What a part answers from such cells, and sums on which no noise has fallen."""
+    starts, stops = asked.borders(np.array([cells], dtype=float))
+    counts = [
+        int(((a <= points) & (points <= b)).sum()) for a, b in zip(starts[0], stops[0], strict=True)
+    ]
+    assert sum(counts) == len(points)  # each row in one group
+    spent = NOISES["laplace"]
+    exact = asked.strategy(spent.norm).combined(np.array(counts))
+    (found,) = asked.estimates([[*cells, *exact]], spent).values()
+    return found
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+@pytest.mark.parametrize(
+    ("shares", "kind"),
+    [
+        ((HALF,), "percentiles"),
+        (QUARTILES, "percentiles"),
+        (QUARTILES[::2], "interquartile_range"),
+        ((Fraction(1, 10), Fraction(9, 10)), "percentiles"),
+    ],
+    ids=str,
+)
+def test_where_cells_miss_a_quantile_its_interval_stays_short(
+    shares: Any, kind: str, side: int
+) -> None:
+    # nothing is drawn here: the rows are counted about given cells, on 5,000 rows, 5 cells each
+    points, asked = 5000 + 5 * np.arange(5000), part(*shares, kind=kind)
+    reach = math.ceil(asked.reach(NOISES["laplace"]))
+    quantiles = [5000 + int(25_000 * q) for q in shares]
+    at = [[q - 5 * reach, q + 5 * reach] for q in quantiles]
+    usual = without_noise(asked, list(itertools.chain(*at)), points)
+    for missed in range(len(shares)):
+        # both cells are on one side of the quantile, one of them at it
+        off = [
+            pair if i != missed else [c + 5 * side * reach for c in pair]
+            for i, pair in enumerate(at)
+        ]
+        found = without_noise(asked, list(itertools.chain(*off)), points)
+        widths = [np.ravel(one.upper - one.lower) for one in (found, usual)]
+        assert (widths[0] <= 3 * widths[1]).all(), widths
 
 
 # The choice of the mechanism, certificates, and versions before this one.
@@ -352,6 +419,25 @@ def test_a_release_says_which_and_is_checked_without_the_data(price: dict[str, A
     ):
         assert not changed(body, ("chains", 0, "steps", last, field), value).verify()
     assert not changed(body, ("answer", "released", 0, 0), 10**30).verify()
+
+
+@pytest.mark.parametrize("price", [{"epsilon": 9}, {"rho": 2}], ids=str)
+def test_a_certificate_of_the_third_rules_is_checked_by_them(
+    price: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = Charge.plan
+    monkeypatch.setattr(Charge, "plan", lambda *given: replace(now(*given), rules=3))
+    budget = tc.rho(30) if "rho" in price else tc.epsilon(30)
+    with tc.Session(FRAME, tc.one_row_each, budget, ledger=tc.in_memory) as session:
+        asked = session.agg(
+            m=tc.median("x", 0, 100), d=tc.mad("x", 0, 100), t=tc.trimmed_mean("x", "1/10", 0, 100)
+        )
+        certificate, ledger = asked.release(**price).certificate, session.ledger
+    assert certificate.body["intervals"] == 3
+    assert all(chain["steps"][-1]["far"] for chain in certificate.body["chains"])
+    assert "Draw 4 values at random" in certificate.to_html()
+    assert certificate.verify(ledger), str(certificate.verify(ledger))
+    assert not changed(certificate.body, ("intervals",), 4).verify()
 
 
 @pytest.mark.parametrize("rules", [1, 2])

@@ -4,7 +4,8 @@
 # :mod:`tacit.tables.statistics.near_quantiles`; c is the middle between them.  Then two distances
 # r' <= r'' about the median of ``|x - c|`` are chosen by the same mechanism, of the rows folded at
 # c. The cells from ``c - r''`` to ``c - r'``, about the median, and from ``c + r'`` to ``c + r''``
-# are divided into pieces, and the rows of each piece and of what is between are counted.
+# are divided into pieces, and the rows of each piece, of the groups beyond and of what is between
+# are counted.
 #
 # **Map.**  Folding moves rows between cells, one for one: the counts of folded cells change by no
 # more than those of the cells.  So the second choice, for a given c, loses what the first does.
@@ -58,6 +59,7 @@ from tacit.tables.statistics.base import (
 from tacit.tables.statistics.near_quantiles import (
     CountNearQuantiles,
     NearQuantilesPart,
+    draws_far,
     edges_about,
     groups_about,
 )
@@ -67,18 +69,19 @@ from tacit.workload.strategies import Strategy
 _HALF = Fraction(1, 2)
 
 
-def _edges(chosen: NDArray[np.int64], pieces: int, cells: int) -> NDArray[np.int64]:
+def _edges(chosen: NDArray[np.int64], pieces: int, cells: int, far: bool) -> NDArray[np.int64]:
     """Return where groups of cells begin, from two cells and twice two distances.
 
-    >>> _edges(np.array([[10, 12, 6, 8]]), 1, 30).tolist()
+    >>> _edges(np.array([[10, 12, 6, 8]]), 1, 30, far=True).tolist()
     [[0, 0, 7, 8, 8, 9, 10, 11, 12, 13, 14, 15, 15, 16, 31, 31]]
     """
     twice = chosen[:, :2].sum(axis=1, keepdims=True)
     distances = np.sort(chosen[:, 2:], axis=1)
     left, right = (twice - distances[:, ::-1]) // 2, -(-(twice + distances) // 2)
-    ends = np.zeros_like(twice), np.full_like(twice, cells)
-    every = np.hstack((ends[0], left, np.sort(chosen[:, :2], axis=1), right, ends[1]))
-    return edges_about(np.clip(every, 0, cells), pieces, cells)
+    every = np.hstack((left, np.sort(chosen[:, :2], axis=1), right))
+    if far:  # none was drawn far: the first and the last cell are in their place
+        every = np.hstack((np.zeros_like(twice), every, np.full_like(twice, cells)))
+    return edges_about(np.clip(every, 0, cells), pieces, cells, far)
 
 
 @register
@@ -98,7 +101,7 @@ class CountNearDeviation(CountNearQuantiles):
 
     @property
     def _groups(self) -> int:
-        return groups_about(3, self.pieces)
+        return groups_about(3, self.pieces, bool(self.far))
 
     def choose(self, histograms: BinCounts, cells: int) -> list[list[int]]:
         targets = [(_HALF, side * self.reach * 2) for side in (-1, 1)]
@@ -108,7 +111,7 @@ class CountNearDeviation(CountNearQuantiles):
         return [[*one, *other] for one, other in zip(about, far, strict=True)]
 
     def edges(self, chosen: NDArray[np.int64], cells: int) -> NDArray[np.int64]:
-        return _edges(chosen, self.pieces, cells)
+        return _edges(chosen, self.pieces, cells, bool(self.far))
 
     @property
     def losses(self) -> list[Fraction]:
@@ -128,7 +131,7 @@ def _step_words(step: Mapping[str, Any]) -> str:
     return (
         "Draw 2 values at random about the median, and 2 about the median distance from it; values "
         "nearer to the ranks where an interval should end are more likely. Count the rows between "
-        "these values, and add random noise to the counts"
+        "and beyond these values, and add random noise to the counts"
     )
 
 
@@ -163,10 +166,10 @@ class AbsoluteDeviationPart(NearQuantilesPart):
 
     @property
     def _counts(self) -> int:
-        return groups_about(3, self.pieces)
+        return groups_about(3, self.pieces, self.far)
 
     def edges(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
-        return _edges(chosen, self.pieces, self.grid.cells)
+        return _edges(chosen, self.pieces, self.grid.cells, self.far)
 
     def borders(self, chosen: Array) -> tuple[Array, Array]:
         """Return the first and the last cell of each group of cells."""
@@ -275,4 +278,5 @@ class MedianAbsoluteDeviation(TableStatistic):
 
     def part(self, setting: Setting, before: Part | None) -> Part:
         grid = setting.grid(self, self.bits)
-        return AbsoluteDeviationPart(self.require_column(), grid, (_HALF,), (self.kind,))
+        far = draws_far(setting.choosing)
+        return AbsoluteDeviationPart(self.require_column(), grid, (_HALF,), (self.kind,), far=far)

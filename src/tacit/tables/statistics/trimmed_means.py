@@ -1,7 +1,7 @@
 """Trimmed and winsorized means of a column, from noisy quantiles and a mean between them."""
 
 # **Mechanism.**  Let s be the share, n the rows, F(c) those up to a cell c and B(c) those before
-# it.  Six cells are chosen and the rows about the quantiles s and ``1 - s`` are counted, as in
+# it.  Cells are chosen and the rows about the quantiles s and ``1 - s`` are counted, as in
 # :mod:`tacit.tables.statistics.near_quantiles`.  The *cuts* a and b are the first cells of the
 # groups in which the noisy counts have the two quantiles.  All rows are then clamped to [a, b] and
 # split: with y the place of a row between the cuts, ``sum (1 - y)`` and ``sum y`` are released too.
@@ -76,6 +76,8 @@ from tacit.tables.statistics.moments import NoisyMoments
 from tacit.tables.statistics.near_quantiles import (
     CountNearQuantiles,
     NearQuantilesPart,
+    drawn,
+    draws_far,
 )
 from tacit.tables.statistics.part import LEVEL, Noise, Part
 from tacit.workload.strategies import Strategy
@@ -146,9 +148,9 @@ class AverageBetweenQuantiles(CountNearQuantiles):
 def _step_words(step: Mapping[str, Any]) -> str:
     low, high = (show(100 * as_fraction(q)) for q in step["qs"])
     return (
-        f"Draw 6 values at random, below and above the {low} and the {high} percent of the rows; "
-        "count the rows between these values with random noise; and add up all rows between two "
-        "values that follow from these counts, with random noise"
+        f"Draw {drawn(step)} values at random, below and above the {low} and the {high} percent of "
+        "the rows; count the rows between these values with random noise; and add up all rows "
+        "between two values that follow from these counts, with random noise"
     )
 
 
@@ -264,7 +266,9 @@ class BetweenQuantilesPart(NearQuantilesPart):
         cells, rows = self.grid.cells, max(rows, 1.0)
         off = self.reach(noise) / rows
         low, high = map(float, self.shares)
-        shares = [low - 3 * off, low - off, low + off, high - off, high + off, high + 3 * off]
+        shares = [low - off, low + off, high - off, high + off]
+        if self.far:
+            shares = [low - 3 * off, *shares, high + 3 * off]
         chosen = np.clip(np.array([shares]) * cells, 0, cells).astype(np.int64)
         edges = self.edges(chosen)
         counts = np.diff(edges[0]) * (rows * noise.one / (cells + 1))
@@ -387,7 +391,8 @@ class _BetweenQuantiles(TableStatistic):
 
     def part(self, setting: Setting, before: Part | None) -> Part:
         grid, shares = setting.grid(self, self.bits), (self.share, 1 - self.share)
-        return BetweenQuantilesPart(self.require_column(), grid, shares, ("percentiles",))
+        kinds, far = ("percentiles",), draws_far(setting.choosing)
+        return BetweenQuantilesPart(self.require_column(), grid, shares, kinds, far=far)
 
 
 @register_statistic
