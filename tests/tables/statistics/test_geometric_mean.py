@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +15,11 @@ import tacit as tc
 from tacit import noise
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
-from tacit.tables.statistics.geometric_mean import GeometricMeanPart, binary_logarithms
+from tacit.tables.statistics.geometric_mean import (
+    GeometricMeanPart,
+    LogarithmsByGroup,
+    binary_logarithms,
+)
 from tacit.tables.statistics.part import Noise
 from tacit.tables.steps import BoundContributions, table_space
 
@@ -118,3 +123,17 @@ def test_what_cannot_be_asked() -> None:
         with pytest.raises(UsageError, match="too far apart"):
             session.agg(m=tc.geometric_mean("x", "1/1000", 10**6)).preview(epsilon=1)
         assert session.remaining == tc.epsilon(1)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("total", 1 << 20), ("total", 1 << 30), ("cells", 12), ("upper", "2000"), ("lower", "0")],
+)
+def test_a_step_that_does_not_fit_its_bounds_is_refused(field: str, value: Any) -> None:
+    # a smaller total would claim less than a row moves
+    ((step, _),) = PART.chains(1, (), Noise("laplace", Fraction(1), 1))
+    assert isinstance(step, LogarithmsByGroup)
+    table: Any = table_space({"x": "float"}, None) >> BoundContributions(1, 1)
+    assert (table >> step).map(1) == 1
+    with pytest.raises(UsageError, match="logarithm"):
+        table >> replace(step, **{field: value})

@@ -78,6 +78,12 @@ def binary_logarithms(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     return result.astype(np.int64)
 
 
+def _between(first: int, last: int) -> int:
+    """Return the logarithm of one whole number over another, in whole units."""
+    low, high = binary_logarithms(np.array([first, last])).tolist()
+    return int(high - low)
+
+
 @register
 @dataclass(frozen=True)
 class LogarithmsByGroup(VectorStep):
@@ -99,10 +105,17 @@ class LogarithmsByGroup(VectorStep):
     def build(self, space: Space) -> Transformation:
         """Return the sums."""
         self._require(space, SymmetricDistance)
-        as_integer(self.cells, "cells", minimum=1)
-        total, one = (as_integer(getattr(self, n), n, minimum=1) for n in ("total", "one"))
-        if as_fraction(self.lower) <= 0:
-            raise UsageError("logarithms are of numbers above zero")
+        cells, total, one = (
+            as_integer(getattr(self, n), n, minimum=1) for n in ("cells", "total", "one")
+        )
+        low, high = as_fraction(self.lower), as_fraction(self.upper)
+        if not 0 < low < high:
+            raise UsageError("logarithms are of numbers above zero, from a lower to an upper bound")
+        ends = [end * cells / (high - low) for end in (low, high)]  # in steps of the grid
+        if not all(end.denominator == 1 and end < 1 << 63 for end in ends):
+            raise UsageError("the bounds of logarithms are points of the grid")
+        if total != (largest := _between(int(ends[0]), int(ends[1]))):
+            raise UsageError(f"the logarithm of the bounds is {largest}, not {total}")
         return self._end(space, Number("float", grid=Fraction(1, one * total)), Fraction(1))
 
 
@@ -130,15 +143,12 @@ class GeometricMeanPart(SplitRowsPart):
     @property
     def row(self) -> int:
         """The logarithm of the upper bound over the lower."""
-        return self._ends[1] - self._ends[0]
-
-    @property
-    def _ends(self) -> list[int]:
-        return list(binary_logarithms(np.array([self.grid.first, self.grid.last])).tolist())
+        return _between(self.grid.first, self.grid.last)
 
     def split(self, cells: NDArray[np.int64], weights: NDArray[Any]) -> list[Any]:
         """Return the sums of the logarithms, from above and from below."""
-        above = binary_logarithms(self.grid.first + cells) - self._ends[0]
+        first = np.array([self.grid.first])
+        above = binary_logarithms(self.grid.first + cells) - binary_logarithms(first)
         low = int((above.astype(object) * weights).sum())
         return [self.row * int(weights.sum()) - low, low]
 
