@@ -19,6 +19,7 @@ from support.service.server import free_port
 pytestmark = pytest.mark.full
 BY_SITE = "select site, count(*) as n from visits group by site"
 OPTIONS = "-c tacit.epsilon=0.25"
+_PAGE = Path(__file__).parents[3] / "docs" / "service-wire.md"
 
 
 @pytest.fixture(scope="module")
@@ -96,5 +97,13 @@ def test_psql(address: dict[str, Any], tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     assert "ERROR" not in ran.stderr
     assert "NOTICE:  release" in ran.stderr
+    # libpq takes no second equals sign in an option of an address
+    place = f"postgresql://127.0.0.1:{address['port']}/visits"
+    url = f"{place}?options=-c%20tacit.epsilon%3D0.25"
+    assert url.partition("?")[2].replace("0.25", "0.1") in _PAGE.read_text()
+    flags = ["psql", "-X", url, "-c", "show tacit.epsilon"]
+    env.pop("PGOPTIONS")
+    shown = subprocess.run(flags, env=env, capture_output=True, text=True, timeout=60, check=True)
+    assert "0.25" in shown.stdout
     for words in ('Table "public.visits"', "double precision", "n_lower", "certificate"):
         assert words in ran.stdout

@@ -155,6 +155,12 @@ def test_a_transaction_keeps_and_restores_settings(wire: Wire) -> None:
         assert rows(one.query("show tacit.epsilon")) == [("1/4",)]
 
 
+def test_the_last_startup_parameter_may_be_empty(wire: Wire) -> None:
+    with wire(application_name="") as one:
+        assert not one.first.error
+        assert rows(one.query("show application_name")) == [("",)]
+
+
 def test_savepoints_and_local_settings_end(wire: Wire) -> None:
     with wire(**EPSILON) as one:
         price = "show tacit.epsilon"
@@ -235,6 +241,17 @@ def test_parameters_are_values(wire: Wire) -> None:
         assert rows(one.query("select 1 as one")) == [("1",)]
 
 
+def test_a_cast_states_the_type_of_a_parameter(wire: Wire) -> None:
+    """A driver sends a number of that type then, and the query is that without a parameter."""
+    query = "select count(*) as n from visits where site = $1{} and cost > $2{}"
+    with wire(options="-c tacit.epsilon=1/8 -c tacit.tag=casts") as one:
+        first = one.query(query.format("", "").replace("$1", "2").replace("$2", "5.5"))
+        for casts, types in ((("::int", "::float"), [20, 701]), (("::BIGINT", ""), [20, 701])):
+            reply = one.prepared(query.format(*casts), "2", "5.5")
+            assert reply.parameters == types
+            assert rows(reply) == rows(first)
+
+
 def test_guesses_of_types_end_in_time(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
     query = "select count(*) as n from visits where site = $1 and cost > $2 and no_such = $3"
     monkeypatch.setattr("tacit.service.wire.server._GUESS_SECONDS", 0.0)
@@ -281,6 +298,21 @@ def test_names_and_types_are_those_of_the_declaration(wire: Wire) -> None:
         assert [row[1:] for row in rows(psql)] == [("public", "visits")]
         assert rows(one.query("select current_database(), current_user")) == [("visits", "ada")]
         assert "PostgreSQL" in str(rows(one.query("select version()")))
+
+
+def test_no_two_columns_have_one_name(wire: Wire, ledger: Callable[[], Any]) -> None:
+    before = ledger()
+    with wire(options="-c tacit.epsilon=1/8 -c tacit.tag=names") as one:
+        for query in (
+            "select count(*) as certificate from visits",
+            "select count(*) as n, site as n_lower from visits group by site",
+            "select count(*) as n, site as certificate from visits group by site",
+            "select count(*) as n_upper, sum(cost) as n from visits",
+        ):
+            assert one.query(query).error["C"] == "0A000"
+            assert one.query(f"{query} limit 0").error["C"] == "0A000"
+        assert ledger() == before
+        assert len(rows(one.query("select count(*) as key from visits"))) == 1
 
 
 def test_unnamed_columns_have_the_names_of_postgresql(wire: Wire) -> None:

@@ -18,6 +18,7 @@ class Reply:
 
     columns: list[str] = field(default_factory=list)
     types: list[int] = field(default_factory=list)
+    parameters: list[int] = field(default_factory=list)  # their types
     rows: list[tuple[str | None, ...]] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
     error: dict[str, str] = field(default_factory=dict)
@@ -102,6 +103,8 @@ class WireClient:
                 made.notices += [found["M"]] if kind == "N" else []
             elif kind == "T":
                 made.columns, made.types = _described(body)
+            elif kind == "t":
+                made.parameters = [number for (number,) in struct.iter_unpack("!i", body[2:])]
             elif kind == "D":
                 made.rows.append(tuple(_cells(body)))
             elif kind == "C":

@@ -323,8 +323,9 @@ class Connected:
 class _Columns:
     """The columns of an answer: those of the select list first, in its order."""
 
-    # of each column its field and where its values are: a key, or a label with what of it
-    parts: tuple[tuple[Field, tuple[str, Any]], ...]
+    # of each column its field and where its values are: the number of a key, a label and what of
+    # it, or None: the digest of the certificate
+    parts: tuple[tuple[Field, int | tuple[str, str] | None], ...]
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -335,14 +336,14 @@ class _Columns:
         body: Any = answer.certificate.body
         digest = body["digest"]
         columns: list[Sequence[Any]] = []
-        for _, (kind, which) in self.parts:
-            if kind == "key":
-                columns.append([key[which] for key in answer.keys])
-            elif kind == CERTIFICATE:
+        for _, source in self.parts:
+            if source is None:
                 columns.append([digest] * len(answer.keys))
+            elif isinstance(source, int):
+                columns.append([key[source] for key in answer.keys])
             else:
-                label = answer.column(kind)
-                columns.append(label.get(which) or [None] * len(answer.keys))
+                label, which = source
+                columns.append(answer.column(label).get(which) or [None] * len(answer.keys))
         return [list(row) for row in zip(*columns, strict=True)]
 
 
@@ -354,7 +355,7 @@ def _columns(question: Question, text: str) -> _Columns:
     labels = list(arrangement.labels or aggregates)
     names = arrangement.called(query.by)
     kinds = [_KINDS.get(query.columns[name].kind, TEXT) for name in query.by]
-    keys = [(Field(n, k), ("key", i)) for i, (n, k) in enumerate(zip(names, kinds, strict=True))]
+    keys = [(Field(n, k), i) for i, (n, k) in enumerate(zip(names, kinds, strict=True))]
     types = {label: _value_type(aggregates.get(label)) for label in labels}
     values = {label: (Field(label, types[label]), (label, "value")) for label in labels}
     listed = _in_order(text, names, labels)
@@ -363,7 +364,16 @@ def _columns(question: Question, text: str) -> _Columns:
     for label in labels:
         for end, which in (("lower", "low"), ("upper", "high")):
             chosen.append((Field(f"{label}_{end}", types[label]), (label, which)))
-    return _Columns((*chosen, (Field(CERTIFICATE, TEXT), (CERTIFICATE, None))))
+    chosen.append((Field(CERTIFICATE, TEXT), None))
+    called = [field.name for field, _ in chosen]
+    for name in called:  # clients that read by name would take one for the other
+        if called.count(name) > 1:
+            raise Problem(
+                "unsupported_query",
+                f"two columns of the answer would be called {name!r}; nothing was charged",
+                "name the one of the select list otherwise, with AS",
+            )
+    return _Columns(tuple(chosen))
 
 
 def _in_order(text: str, names: Sequence[str], labels: Sequence[str]) -> list[int | str]:

@@ -305,7 +305,7 @@ class _Connection:
 
     def _parameters(self, packet: bytes, code: int) -> dict[str, str]:
         try:
-            words = packet[4:].decode().rstrip("\0").split("\0")
+            words = packet[4:].decode().removesuffix("\0").split("\0")[:-1]
         except UnicodeDecodeError:
             raise Problem("invalid_request", "the startup packet is not text in UTF-8") from None
         if len(words) % 2:
@@ -472,6 +472,9 @@ class _Connection:
         if max(number, len(types)) > 1000:
             raise Problem("too_large", "a statement has at most 1000 parameters")
         types += [0] * (number - len(types))
+        if statement is not None and not all(types):
+            stated = statement.casts
+            types = [type_ or stated.get(n, 0) for n, type_ in enumerate(types, 1)]
         self._statements[message.statement] = _Prepared(statement, types)
         self.send(self._m.ParseComplete())
 

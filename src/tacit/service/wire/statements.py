@@ -125,14 +125,19 @@ class Statement:
     @property
     def parameters(self) -> int:
         """How many parameters it has: the highest ``$n``."""
-        return max((int(number) for _, _, number in self._parameters()), default=0)
+        return max((number for _, _, number, _ in self._parameters()), default=0)
+
+    @property
+    def casts(self) -> dict[int, int]:
+        """Of the parameters that stand in a cast, ``$n::int``, the type that it states."""
+        return {number: type_ for _, _, number, type_ in self._parameters() if type_}
 
     def with_values(self, literals: Sequence[str]) -> Statement:
         """Return the statement with a literal in place of each parameter."""
         if not literals and not self.parameters:
             return self
         parts, end, left = [], 0, MAX_LENGTH - len(self.text)
-        for first, last, number in self._parameters():
+        for first, last, number, _ in self._parameters():
             if not 1 <= number <= len(literals):
                 raise Problem("invalid_request", f"there is no parameter ${number}")
             # Spaces: a value is a word of its own, and no part of the one beside it.
@@ -145,16 +150,17 @@ class Statement:
         (made,) = split("".join([*parts, self.text[end:]]))
         return made
 
-    def _parameters(self) -> list[tuple[int, int, int]]:
+    def _parameters(self) -> list[tuple[int, int, int, int]]:
         found, words = [], self.tokens
         for index, (one, next_) in enumerate(pairwise(words)):
             if one.token_type.name == "PARAMETER" and next_.text.isdecimal():
-                last = next_
+                last, type_ = next_, 0
                 after = words[index + 2 : index + 4]
                 if [a.token_type.name for a in after[:1]] == ["DCOLON"] and len(after) == 2:
                     # Drivers write the type of the value that they send: ``limit $1::INTEGER``.
-                    last = after[1] if after[1].text.lower() in _CASTS else next_
-                found.append((one.start, last.end + 1, int(next_.text[:6])))
+                    type_ = _CASTS.get(after[1].text.lower(), 0)
+                    last = after[1] if type_ else next_
+                found.append((one.start, last.end + 1, int(next_.text[:6]), type_))
         return found
 
     def question_text(self, dataset: str, tables: Collection[str]) -> str | None:
@@ -186,18 +192,11 @@ class Statement:
         return next((name for name in found if name is not None), None)
 
 
-_CASTS = (
-    "integer",
-    "bigint",
-    "smallint",
-    "int",
-    "int2",
-    "int4",
-    "int8",
-    "varchar",
-    "text",
-    "float",
-)
+_CASTS = {
+    **dict.fromkeys(("integer", "bigint", "smallint", "int", "int2", "int4", "int8"), INT8),
+    **dict.fromkeys(("varchar", "text"), TEXT),
+    "float": FLOAT8,
+}
 
 
 def _is_name(token: Any) -> bool:
