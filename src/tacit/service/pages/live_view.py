@@ -14,9 +14,9 @@ from tacit.arithmetic.exact import as_fraction
 from tacit.display.card import drawing
 from tacit.display.svg_chart import PHONE_WIDTH, Mark, chart
 from tacit.errors import UsageError
-from tacit.report.text import budget_words, number, value_words
+from tacit.report.text import budget_words, listed, number, value_words
 from tacit.service.pages.frame import when
-from tacit.service.pages.views import home_of
+from tacit.service.pages.views import home_of, row
 from tacit.statistics import Interval, lookup, sensitivity
 
 # Pages of dashboards and collections, from replies of the API.
@@ -78,9 +78,10 @@ _WORDS = {"count": "Rows in each period", "total": "Running total"}
 def expected_board(reply: _Reply) -> dict[str, Any]:
     cost, left = (budget_words(Budget.from_json(reply[n])) for n in ("cost", "remaining"))
     half, worst = float(reply["count_half_width"]), float(reply["largest_total_error"])
-    verdict = f"All {reply['periods']:,} periods together cost {cost} of the {left} that is left."
+    many, limits = f"All {reply['periods']:,} periods together cost", listed(reply["limited_by"])
+    verdict = f"{many} {cost} of the {left} that is left under {limits}."
     if not reply["affordable"]:
-        verdict += " The budget does not cover it."
+        verdict += " That does not cover it."
     return {
         "verdict": verdict,
         "affordable": bool(reply["affordable"]),
@@ -90,6 +91,12 @@ def expected_board(reply: _Reply) -> dict[str, Any]:
             ("Running total", f"standard error of at most {number(worst, worst / 10)}"),
         ],
     }
+
+
+def reviewed_board(review: _Reply) -> dict[str, Any]:
+    """Return what a reviewer decides by."""
+    earlier = [row(one) for one in review["earlier"]]
+    return {**expected_board(review["preview"]), "odds": review["odds"], "earlier": earlier}
 
 
 def collection_card(one: _Reply) -> dict[str, Any]:
@@ -301,9 +308,9 @@ def _picture(values: Sequence[Fraction], centre: Fraction, rows: Sequence[_Neigh
     for value in values:
         parts.append(f'<circle class="person" cx="{across(value, *ends)}" cy="50" r="11"/>')
     parts.append(f'<line class="grid" x1="{_LEFT}" y1="118" x2="{_RIGHT}" y2="118"/>')
-    for row in rows:
-        x = across(row.value, low, high)
-        title = html.escape(f"{row.what}: {_short(row.value)}")
+    for neighbour in rows:
+        x = across(neighbour.value, low, high)
+        title = html.escape(f"{neighbour.what}: {_short(neighbour.value)}")
         parts.append(f'<line class="interval" x1="{x}" y1="106" x2="{x}" y2="130">')
         parts.append(f"<title>{title}</title></line>")
     x = across(centre, low, high)

@@ -21,6 +21,7 @@ from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Discriminator,
@@ -29,7 +30,7 @@ from pydantic import (
     TypeAdapter,
     ValidationError,
 )
-from pydantic_core import to_json
+from pydantic_core import PydanticCustomError, to_json
 
 from tacit.errors import TacitError, did_you_mean
 from tacit.service.access import Caller, demand
@@ -97,6 +98,14 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 # The body of a request that asks: a question, and what it may spend.
 
 
+def _line(text: str) -> str:
+    # Some invisible characters turn round the words that a page writes next to the text.
+    if not text.isprintable():
+        raise PydanticCustomError("line", "write a line of text without invisible characters")
+    return text
+
+
+Line: TypeAlias = Annotated[str, AfterValidator(_line)]
 _Exact: TypeAlias = Annotated[
     str | int | float, Field(description="such as 1, 0.5 or '1/3'; read exactly")
 ]

@@ -170,7 +170,11 @@ def test_a_reviewer_decides_on_a_dashboard(tmp_path: Path, clock: Clock) -> None
         assert "A reviewer decides first" in ada.get(where).text
         assert "Your decision" not in ada.get(where).text
         assert where in rita.get("/approvals").text
-        assert "Your decision" in rita.get(where).text
+        decision = rita.get(where).text.partition("Your decision")[2]
+        assert "All 24 periods together cost epsilon" in decision
+        assert "in 95 of 100 periods" in decision
+        assert "10% sure that a given person" in decision
+        assert "10% sure" not in ada.get(where).text
         assert 'role="alert"' in rita.post(f"{where}/refuse", reason=" ").text
         assert rita.post(f"{where}/refuse", reason="by week").status_code == 303
         assert "by week" in ada.get(where).text

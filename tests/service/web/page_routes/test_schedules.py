@@ -134,6 +134,11 @@ def test_a_reviewer_decides_once(tmp_path: Path, clock: Clock) -> None:
         ada, rita = browser(client, "analyst", name="ada"), browser(client, "reviewer", name="rita")
         assert "Ask for it" in ada.post(HERE, **FORM, action="preview").text
         where = ada.post(HERE, **FORM, action="begin").headers["location"]
+        asked = {"sql": "select count(*) as n from visits", "epsilon": "1/8"}
+        eve = client.token("analyst", name="eve")
+        other = client.post("/v1/datasets/visits/releases", json=asked, token=eve).json()["href"]
+        assert "eve" in rita.get(where).text.partition("Asked before")[2]
+        client.post(f"{other}/cancel", token=eve)
         assert "A reviewer decides once" in ada.get(where).text
         assert "Your decision" not in ada.get(where).text
         assert where in rita.get("/approvals").text

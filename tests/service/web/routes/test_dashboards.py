@@ -81,6 +81,48 @@ def test_it_is_previewed_begun_once_and_grows(client: Client, clock: Clock) -> N
     assert [(one["id"], one["counts"]) for one in listed] == [(made.json()["id"], None)]
 
 
+def test_a_preview_says_which_cap_leaves_the_least(tmp_path: Path, clock: Clock) -> None:
+    folder = write_clinic(tmp_path, FAST + "[caps]\neach_analyst = {epsilon = 4}\n")
+    with running(opened(folder, clock)) as client:
+        ada = client.token("analyst", name="ada")
+        place = "/v1/datasets/visits/dashboards/preview"
+        reply = client.post(place, json=HOURLY, token=ada).json()
+        assert reply["remaining"]["epsilon"] == "4"
+        assert reply["limited_by"] == ["the cap of analyst ada"]
+        assert "epsilon(4) that is left" in reply["text"]
+        assert not reply["affordable"]
+        assert begin(client, ada).status_code == 402
+        assert client.post(place, json={**HOURLY, "epsilon": "4"}, token=ada).json()["affordable"]
+
+
+def test_a_reviewer_sees_errors_what_is_left_and_the_odds(tmp_path: Path, clock: Clock) -> None:
+    with running(opened(write_clinic(tmp_path, FAST + "approval = true\n"), clock)) as client:
+        ada, rita = client.token("analyst", name="ada"), client.token("reviewer", name="rita")
+        asked = {"sql": "select count(*) as n from visits", "epsilon": "1/8"}
+        assert client.post("/v1/datasets/visits/releases", json=asked, token=ada).status_code == 202
+        here = f"/v1/dashboards/{begin(client, ada).json()['id']}"
+        review = client.get(f"{here}/review", token=rita).json()
+        assert review["preview"]["cost"]["epsilon"] == "5"
+        assert review["preview"]["limited_by"] == ["the budget of the data set"]
+        assert review["preview"]["count_half_width"] > 0
+        assert review["odds"].startswith("The odds: someone who is 10% sure")
+        assert [one["asked_by"] for one in review["earlier"]] == ["ada"]
+        for role, status in (("analyst", 403), ("auditor", 403), ("curator", 200)):
+            token = client.token(role, name="someone")
+            assert client.get(f"{here}/review", token=token).status_code == status, role
+        client.post(f"{here}/refuse", json={"reason": "by week"}, token=rita)
+        assert client.get(f"{here}/review", token=rita).status_code == 409
+
+
+def test_a_title_or_tag_is_a_line_that_can_be_seen(client: Client) -> None:
+    ada = client.token("analyst", name="ada")
+    for text in ("a\0b", "a\nb", "a\u202eb", "a\u200bb"):
+        for field in ("title", "tag"):
+            reply = begin(client, ada, **{field: text})
+            assert reply.status_code == 400
+            assert "invisible" in reply.json()["error"]["message"]
+
+
 def test_it_costs_what_it_costs_or_nothing(client: Client) -> None:
     ada = client.token("analyst", name="ada")
     dear = begin(client, ada, epsilon="11")

@@ -56,6 +56,7 @@ def test_it_is_its_owners_alone(client: Client, ada: str) -> None:
         ("", COUNT, "invalid_request"),
         (" ", COUNT, "invalid_request"),
         ("a\nb", COUNT, "invalid_request"),
+        ("a\u202eb", COUNT, "invalid_request"),
         ("x", {"sql": "select nothing(cost) from visits"}, "unsupported_query"),
         ("x", {"epsilon": 1}, "invalid_request"),
         ("x", {"questions": []}, "invalid_request"),

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+import tacit as tc
 from support.service.client import Client, running
 from support.service.clinic import FAST, write_clinic
 from support.service.clock import Clock, at
+from tacit.report.odds import odds_words
 from tacit.service.jobs.queue import JobScope
 from tacit.service.settings import Settings
 from tacit.service.web.state import ServiceState
@@ -243,6 +245,23 @@ def test_it_is_approved_once_and_each_release_runs_without(reviewed: Client, clo
     feed = reviewed.get("/v1/feed", token=ada).text
     assert f"urn:tacit:release:{made['release']}:done" in feed
     assert f"urn:tacit:schedule:{reply.json()['id']}:approved" in feed
+
+
+def test_a_reviewer_sees_the_odds_and_who_asked_before(reviewed: Client) -> None:
+    ada, rita = reviewed.token("analyst", name="ada"), reviewed.token("reviewer", name="rita")
+    asked = {"sql": "select count(*) as n from visits", "epsilon": "1/8"}
+    assert reviewed.post("/v1/datasets/visits/releases", json=asked, token=ada).status_code == 202
+    here = f"/v1/schedules/{begin(reviewed, ada).json()['id']}"
+    review = reviewed.get(f"{here}/review", token=rita).json()
+    assert review["total"]["epsilon"] == "3"
+    assert review["odds"] == odds_words(tc.epsilon(3), "all of them together")
+    assert [one["asked_by"] for one in review["earlier"]] == ["ada"]
+
+
+def test_a_title_can_be_seen(reviewed: Client) -> None:
+    ada = reviewed.token("analyst", name="ada")
+    for title in ("a\nb", "a\u202eb", "a\u200bb"):
+        assert begin(reviewed, ada, title=title).status_code == 400
 
 
 @pytest.mark.full

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
@@ -16,6 +17,7 @@ from tacit.service.pages.live_view import (
     board_card,
     collection_card,
     expected_board,
+    reviewed_board,
     shown_board,
     shown_estimate,
 )
@@ -169,7 +171,12 @@ def _board(id: str, caller: Caller, state: ServiceState, wrong: object) -> HTMLR
         "wrong": wrong,
         "decide": request is not None and state.dashboard_requests.decidable(id, caller),
         "withdraw": request is not None and releases.may_withdraw(state, caller, request),
+        "review": None,
     }
+    if given["decide"]:
+        with suppress(TacitError):  # the data set was declared again: approving says so
+            review = dashboards.review_dashboard(id, caller, state)
+            given["review"] = reviewed_board(review.model_dump())
     return HTMLResponse(page("dashboard.html", state.settings.title, caller, given))
 
 

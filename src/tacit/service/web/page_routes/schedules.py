@@ -17,7 +17,7 @@ from tacit.service.pages.schedule_view import (
     schedule_card,
     shown_schedule,
 )
-from tacit.service.pages.views import LOSSES, home_of, protection
+from tacit.service.pages.views import LOSSES, home_of, protection, row
 from tacit.service.problem import Problem
 from tacit.service.web.page_routes.datasets import ask_body, plan_body, questions_in
 from tacit.service.web.problems import form_problem
@@ -185,4 +185,5 @@ def _review(id: str, caller: Caller, state: ServiceState) -> dict[str, Any] | No
         reply = schedules.review_schedule(id, caller, state).model_dump()
     except TacitError:  # the data set was declared again: approving says so
         return None
-    return expected_schedule(reply, approval=True, may_ask=False)
+    shown = expected_schedule(reply, approval=True, may_ask=False)
+    return {**shown, "earlier": [row(one) for one in reply["earlier"]]}

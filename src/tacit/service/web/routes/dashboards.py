@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Response
 from fastapi import Path as InPath
 from pydantic import Field
 
-from tacit.service.access import Caller, decide, demand
+from tacit.accounting.budget import Budget
+from tacit.report.odds import odds_words
+from tacit.service.access import Caller, decide, demand, requester_of
 from tacit.service.problem import Problem
 from tacit.service.refresh.dashboards import Counted, Dashboard, answer_json, preview_json
 from tacit.service.refresh.requests import ApprovalRequest
-from tacit.service.web.routes.releases import Refusal, demand_own, may_see
-from tacit.service.web.routing import ERRORS, Body, CallerOf, DatasetName, ReplyModel, Route, needs
+from tacit.service.web.routes.releases import (
+    Refusal,
+    Release,
+    demand_own,
+    earlier_releases,
+    may_see,
+)
+from tacit.service.web.routing import (
+    ERRORS,
+    Body,
+    CallerOf,
+    DatasetName,
+    Line,
+    ReplyModel,
+    Route,
+    needs,
+)
 from tacit.service.web.state import ServiceState, StateOf
 
 router = APIRouter(route_class=Route, tags=["dashboards"], responses=ERRORS)
@@ -34,8 +52,8 @@ class DashboardBody(Body):
     rho: _Number | None = None
     grace: _Text | None = None
     table: _Text | None = None
-    tag: _Text | None = None
-    title: Annotated[str, Field(max_length=200)] = ""
+    tag: Annotated[Line, Field(min_length=1, max_length=200)] | None = None
+    title: Annotated[Line, Field(max_length=200)] = ""
     clock: _Clock | None = Field(
         None, description="unit in which the column counts the time since 1970"
     )
@@ -49,7 +67,8 @@ class DashboardPreview(ReplyModel):
     """The cost of a dashboard, once for all periods, and its expected errors."""
 
     cost: dict[str, Any]
-    remaining: dict[str, Any]
+    remaining: dict[str, Any] = Field(description="the least that any limit leaves the caller")
+    limited_by: list[str]
     affordable: bool
     periods: int
     count_error: float
@@ -57,6 +76,14 @@ class DashboardPreview(ReplyModel):
     total_error: float
     largest_total_error: float
     text: str
+
+
+class DashboardReview(ReplyModel):
+    """What a reviewer decides by; nothing is read or spent for it."""
+
+    preview: DashboardPreview
+    odds: str
+    earlier: list[Release]
 
 
 class Counts(ReplyModel):
@@ -94,7 +121,15 @@ def preview_dashboard(
     state: StateOf,
 ) -> DashboardPreview:
     """Preview the cost and the expected errors of a dashboard; reads no row."""
-    return DashboardPreview(**preview_json(state.dashboards.preview(name, body.counted(), caller)))
+    return _expected(name, body.counted(), caller, state)
+
+
+def _expected(name: str, counted: Counted, caller: Caller, state: ServiceState) -> DashboardPreview:
+    expected = state.dashboards.preview(name, counted, caller)
+    left = state.datasets.of(name).left(caller)
+    shown = preview_json(replace(expected, remaining=left.remaining))
+    shown |= {"limited_by": list(left.limits), "affordable": left.covers(expected.cost)}
+    return DashboardPreview(**shown)
 
 
 @router.post(
@@ -162,6 +197,24 @@ def withdraw_dashboard(
 
 
 _Deciding = Annotated[Caller, Depends(needs("approve"))]
+
+
+@router.get("/v1/dashboards/{id}/review")
+def review_dashboard(id: _Id, caller: _Deciding, state: StateOf) -> DashboardReview:
+    """Show a waiting dashboard's errors, what is left for its requester, and the odds.
+
+    `earlier` has the latest releases of the data set: who asked what.
+    """
+    request = wanted(state, caller, id)
+    demand(caller, "approve", request.dataset)
+    if request.state != "waiting":
+        raise Problem("conflict", f"the dashboard is {request.state} already")
+    preview = _expected(request.dataset, request.content, requester_of(request), state)
+    return DashboardReview(
+        preview=preview,
+        odds=odds_words(Budget.from_json(preview.cost), "all periods together"),
+        earlier=earlier_releases(state, caller, request.dataset),
+    )
 
 
 @router.post("/v1/dashboards/{id}/approve")

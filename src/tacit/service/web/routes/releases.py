@@ -367,18 +367,21 @@ def review(release: ReleaseName, caller: Deciding, state: StateOf) -> Review:
         asker,
         hides=lambda key: state.release_service.hides(hosted, asker, key),
     )
-    queue, per_team = state.release_service.queue, _with_team_ledgers(state, [job.dataset])
-    earlier = queue.listed(
-        _allowed(state, caller, [job.dataset]),
-        per_team=per_team,
-        before=job.number,
-        limit=_MAX_EARLIER,
-    )
     return Review(
         preview=preview,
         odds=odds_words(Budget.from_json(json.loads(job.cost))),
-        earlier=[shown_release(state, one) for one in earlier],
+        earlier=earlier_releases(state, caller, job.dataset, job.number),
     )
+
+
+def earlier_releases(
+    state: ServiceState, caller: Caller, dataset: str, before: int | None = None
+) -> list[Release]:
+    """Return the latest releases of a data set, as a reviewer sees them before a decision."""
+    queue, per_team = state.release_service.queue, _with_team_ledgers(state, [dataset])
+    allowed = _allowed(state, caller, [dataset])
+    jobs = queue.listed(allowed, per_team=per_team, before=before, limit=_MAX_EARLIER)
+    return [shown_release(state, one) for one in jobs]
 
 
 @router.post("/v1/releases/{release}/approve")

@@ -9,6 +9,7 @@ from fastapi import Path as InPath
 from pydantic import Field
 
 from tacit.errors import BudgetError, TacitError
+from tacit.report.odds import odds_words
 from tacit.service.access import Caller, demand, requester_of
 from tacit.service.hosting.ask import preview_of
 from tacit.service.problem import Problem, problem_of
@@ -21,13 +22,20 @@ from tacit.service.refresh.schedules import (
     Scheduled,
 )
 from tacit.service.web.routes.datasets import previewed
-from tacit.service.web.routes.releases import Refusal, demand_own, may_see
+from tacit.service.web.routes.releases import (
+    Refusal,
+    Release,
+    demand_own,
+    earlier_releases,
+    may_see,
+)
 from tacit.service.web.routing import (
     ERRORS,
     AskOrPlan,
     Body,
     CallerOf,
     DatasetName,
+    Line,
     PlanBody,
     PlanPreviewBody,
     PreviewBody,
@@ -53,7 +61,7 @@ class ScheduleBody(Body):
     start: _Text = Field(description="when the first is due, UTC: 2026-01-01, 2026-01-01 06:00")
     every: _Text = Field(description="how far apart they are: 1d, 1w, 1mo, 3mo, 1y")
     times: int = Field(ge=1, le=MAX_TIMES, description="how many; all are paid for at once")
-    title: str = Field("", max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")
+    title: Line = Field("", max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")
 
     def scheduled(self, state: ServiceState) -> Scheduled:
         """Return it as the schedules take it."""
@@ -88,6 +96,13 @@ class SchedulePreview(ReplyModel):
     problem: str | None
     calendar: list[EntryReply]
     preview: dict[str, Any]
+
+
+class ScheduleReview(SchedulePreview):
+    """What a reviewer decides by: a preview for the requester, and who asked what before."""
+
+    odds: str = Field(description="of all releases together")
+    earlier: list[Release]
 
 
 class ScheduleReply(ReplyModel):
@@ -244,8 +259,11 @@ _Deciding = Annotated[Caller, Depends(needs("approve"))]
 
 
 @router.get("/v1/schedules/{id}/review")
-def review_schedule(id: ScheduleName, caller: _Deciding, state: StateOf) -> SchedulePreview:
-    """Show what a waiting schedule costs its requester, what is left for them, and its errors."""
+def review_schedule(id: ScheduleName, caller: _Deciding, state: StateOf) -> ScheduleReview:
+    """Show a waiting schedule's errors, what is left for its requester, and the odds.
+
+    `earlier` has the latest releases of the data set: who asked what.
+    """
     request = wanted(state, caller, id)
     demand(caller, "approve", request.dataset)
     hosted, asker, scheduled = (
@@ -259,7 +277,12 @@ def review_schedule(id: ScheduleName, caller: _Deciding, state: StateOf) -> Sche
         asker,
         hides=lambda key: state.release_service.hides(hosted, asker, key),
     )
-    return _expected(state, request.dataset, scheduled, asker, preview)
+    made = _expected(state, request.dataset, scheduled, asker, preview)
+    return ScheduleReview(
+        **made.model_dump(),
+        odds=odds_words(scheduled.total, "all of them together"),
+        earlier=earlier_releases(state, caller, request.dataset),
+    )
 
 
 @router.post("/v1/schedules/{id}/approve")
