@@ -279,6 +279,15 @@ def _by_method(aggregate: Mapping[str, Any]) -> str:
     return f", {_METHODS[name]}" if name else ""
 
 
+def together_words(number: int) -> str:
+    """Name a plan by how many questions it has.
+
+    >>> together_words(1), together_words(2)
+    ('1 question, planned', '2 questions together')
+    """
+    return "1 question, planned" if number == 1 else f"{number} questions together"
+
+
 def question_words(question: Mapping[str, Any]) -> str:
     """Describe a question in one sentence.
 

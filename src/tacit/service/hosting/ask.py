@@ -13,7 +13,7 @@ from typing import Any, Literal
 from tacit.accounting.budget import Budget
 from tacit.accounting.ledger_chain import canonical
 from tacit.errors import UnsupportedQueryError, UsageError, need
-from tacit.report.text import budget_words, protects_line, question_words
+from tacit.report.text import budget_words, protects_line, question_words, together_words
 from tacit.service.access import Caller
 from tacit.service.hosting.datasets import Asked, DryPreview, Hosted, Left
 from tacit.sql.parse import without_comments
@@ -501,10 +501,15 @@ def _plan_json(plan: QuestionPlan, ask: Ask, made: Plan, rows: int) -> dict[str,
 def words_of(asked: Asked, tag: str | None = None) -> str:
     """Describe a question in words, with the tag of its release."""
     if isinstance(asked, QuestionPlan):
-        whole = words_of(plan_parts(asked).question, tag)
-        return f"{len(members_of(asked))} questions together: {whole[0].lower()}{whole[1:]}"
-    # How a table is read is declared with the data set, and shown there.
-    query: dict[str, Any] = {**asked.described(), "reading": None}
+        whole, number = words_of(plan_parts(asked).question, tag), len(members_of(asked))
+        return f"{together_words(number)}: {whole[0].lower()}{whole[1:]}"
+    return query_words(asked.described(), tag)
+
+
+def query_words(query: Mapping[str, Any], tag: str | None = None) -> str:
+    """Describe what is asked, without how its table is read."""
+    # That is declared with the data set, and shown there.
+    query = {**query, "reading": None}
     if "inner" in query:
         query["inner"] = {**query["inner"], "reading": None}
     return question_words({"query": query, "tag": tag})

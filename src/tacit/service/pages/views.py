@@ -20,7 +20,7 @@ from tacit.report.text import (
     listed,
     number,
     protects_line,
-    question_words,
+    together_words,
 )
 from tacit.service.access import EVERYTHING, RIGHTS, Caller, decide
 from tacit.service.pages.frame import bar, budget_of, when
@@ -293,7 +293,7 @@ def _verdict(reply: Mapping[str, Any], cost: Budget) -> str:
     limits = listed(reply["limited_by"])
     text = reply["text"]
     if "plan" in reply:  # the list of the questions has their words
-        text = f"{len(reply['plan']['questions'])} questions together"
+        text = together_words(len(reply["plan"]["questions"]))
     if reply["replay"]:
         return f"{text}: this was asked before, and is free. {left} is left under {limits}."
     if reply["open"]:
@@ -499,7 +499,7 @@ def shown_release(one: Mapping[str, Any], *, may_cancel: bool, may_decide: bool)
         about.insert(0, ("In words", one.get("question")))
     return {
         **shown,
-        "heading": f"{count} questions together" if count else shown["question"],
+        "heading": together_words(count) if count else shown["question"],
         "home": home_of(shown["dataset"]),
         "word": state,
         "state_text": _STATE_TEXT.get(state, ""),
@@ -517,23 +517,26 @@ def shown_release(one: Mapping[str, Any], *, may_cancel: bool, may_decide: bool)
 
 
 def answered(
-    one: Mapping[str, Any], certificate: Certificate, queries: Sequence[Mapping[str, Any]] = ()
+    one: Mapping[str, Any],
+    certificate: Certificate,
+    queries: Sequence[tuple[Mapping[str, Any], str]] = (),
 ) -> dict[str, Any]:
     """Return the answers and the certificate for the page of a release."""
-    # queries: of a plan, each as the answer to it describes it.
+    # queries: of a plan, each as the answer to it describes it, and in words.
     address = f"/v1/releases/{quote(str(one['id']), safe='')}"
     body: Any = without_derived(certificate.body)
     if one["answers"] is None:
         parts = [_part(body, one["answer"], f"{address}/answer?", "")]
     else:
+        asked = zip(queries, one["answers"], strict=True)
         parts = [
             _part(
                 {"question": {"query": query}},
                 answer,
                 f"{address}/answer?question={index}&",
-                question_words({"query": query}),
+                words,
             )
-            for index, (query, answer) in enumerate(zip(queries, one["answers"], strict=True), 1)
+            for index, ((query, words), answer) in enumerate(asked, 1)
         ]
     verification = certificate.verify()
     many = len(verification.checked)

@@ -16,6 +16,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from tacit.errors import TacitError
 from tacit.report import Certificate
 from tacit.service.access import Caller, decide
+from tacit.service.hosting.ask import query_words
 from tacit.service.pages.frame import page
 from tacit.service.pages.live_view import board_card
 from tacit.service.pages.schedule_view import schedule_card
@@ -171,7 +172,10 @@ def _page(
         given["review"] = _review(str(one["id"]), caller, state)
     if one.get("answer") is not None or one.get("answers") is not None:
         job = releases.seen(state, caller, str(one["id"]))
-        queries = [answer.question for answer in state.release_service.answers(job) or ()]
+        queries = [
+            (answer.question, query_words(answer.question))
+            for answer in state.release_service.answers(job) or ()
+        ]
         given |= answered(one, _certificate(str(one["id"]), caller, state), queries)
         for part in given["parts"]:
             csv = next(link for link, _ in part["downloads"] if "format=csv" in link)
