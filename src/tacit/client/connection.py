@@ -149,7 +149,7 @@ class _OfDataset(QueryableTable[RemoteQuestion]):
 
     @property
     def remaining(self) -> Budget:
-        """The budget that is left."""
+        """What is left of the budget; of what a cap leaves you, each preview tells."""
         return self._hosted.amount("remaining")
 
     def table(self, name: str) -> RemoteTable:

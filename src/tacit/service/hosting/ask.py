@@ -490,11 +490,14 @@ def _plan_json(plan: QuestionPlan, ask: Ask, made: Plan, rows: int) -> dict[str,
         for question, (labels, _) in zip(plan_parts(plan).questions, members, strict=True)
     ]
     strategy = [{**one, "share": str(one["share"])} for one in strategy_in_words(plan)]
+    aim = ask.content.get("cheapest")
+    least = {} if aim is None else {"least_loss": plan.cheapest(**aim).loss.to_json()}
     return {
         "rows": rows,
         "questions": questions,
         "answers": [finite_json(one) for one in answers],
         "strategy": strategy,
+        **least,
     }
 
 

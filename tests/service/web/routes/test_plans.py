@@ -155,6 +155,9 @@ def test_what_cheapest_needs_is_planned_there_too(client: Client, ada: str, tmp_
         expected = cheapest.preview()
     result = client.post(f"{PLANS}/preview", json=body, token=ada).json()
     assert result["preview"]["errors"] == {k: list(v) for k, v in expected.errors.items()}
+    at_any_price = client.post(f"{PLANS}/preview", json={**body, "epsilon": "1/7"}, token=ada)
+    for reply in (result, at_any_price.json()):
+        assert reply["plan"]["least_loss"] == cheapest.loss.to_json()
 
 
 @pytest.mark.parametrize(("body", "code"), BAD, ids=[str(n) for n in range(len(BAD))])
