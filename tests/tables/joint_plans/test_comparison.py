@@ -47,6 +47,16 @@ def plan_of(budget):
     )
 
 
+def test_a_loss_without_noise_is_shared_evenly():
+    session = tc.Session(PEOPLE, tc.one_row_each, tc.epsilon(1), tc.in_memory)
+    plan = session.plan(
+        [session.agg(n=tc.count()), session.group_by("sex", keys=["f", "m"]).agg(k=tc.count())]
+    )
+    for loss in ("1e30", "1e308"):
+        found = plan._compared(loss_of(loss, None), 1000)
+        assert [one.share for one in found.answers] == [Fraction(1, 2)] * 2
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("price", [{"rho": "1/10"}, {"epsilon": 1}], ids=str)
 def test_the_counts_have_no_more_error_than_with_the_best_split(price):

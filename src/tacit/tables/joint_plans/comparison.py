@@ -90,7 +90,7 @@ def compared(
             counts[name] = (cells.importance * _total(query, loss, sizes[name], rows)) ** power
     total, even = sum(counts.values()), Fraction(1, len(each))
     shares = dict.fromkeys((name for name, _, _ in each), even)
-    if counts:
+    if total:  # zero where no noise is left to divide
         units = {n: max(1, round(root / total * _UNIT)) for n, root in counts.items()}
         pool = even * len(counts)
         shares |= {n: pool * Fraction(unit, sum(units.values())) for n, unit in units.items()}
