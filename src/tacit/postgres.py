@@ -232,6 +232,8 @@ def _received(libpq: Any) -> list[Any]:
             libpq.consume_input()
         result = libpq.get_result()
         if result is None:  # between the replies of two statements
+            if libpq.status != _of("pq").ConnStatus.OK:
+                raise _of("errors").OperationalError("the connection was cut")
             continue
         if result.status == end:
             return results
