@@ -169,7 +169,7 @@ def test_unknown_keys_and_quantiles_have_a_page() -> None:
     page = Page(question.release(epsilon=4, delta="1e-6").certificate.to_html()).text
     for text in (
         "only groups above a threshold",
-        "Draw 4 values at random, below and above each rank",
+        "Draw 2 values at random, below and above each rank",
         "median of spending",
         "excellent",
     ):
