@@ -53,6 +53,7 @@ def told(question, **more):
         "affordable": True,
         "replay": False,
         "open": False,
+        "scheduled": None,
         "text": "count of rows",
         "free": {},
         "preview": preview.to_json(),

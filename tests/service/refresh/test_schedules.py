@@ -23,8 +23,9 @@ from support.service.other_process import Mortals
 from tacit.accounting.budget import Budget
 from tacit.errors import BudgetError, LedgerError, UsageError
 from tacit.service.access import Caller
-from tacit.service.hosting.ask import Ask
+from tacit.service.hosting.ask import Ask, preview_of
 from tacit.service.jobs.queue import Job
+from tacit.service.pages.views import expected
 from tacit.service.problem import Problem
 from tacit.service.refresh.requests import WAITING
 from tacit.service.refresh.schedules import MAX_TAG, MAX_TIMES, Calendar, Scheduled
@@ -549,9 +550,18 @@ def test_what_cannot_be_read_again_now_is_tried_again_later(
 def test_no_one_asks_ahead_of_the_schedule(clinic: Clinic) -> None:
     identity = clinic.begin()
     ahead = QUARTER.asks("beds 2026-02-28")
+    service, hosted = clinic.one.release_service, clinic.one.datasets.of("visits")
     for caller in (ADA, BOB):
         with pytest.raises(Problem, match="a schedule makes this release, on 2026-02-28 at 00:00"):
-            clinic.one.release_service.submit("visits", caller, ahead)
+            service.submit("visits", caller, ahead)
+        shown = preview_of(
+            ahead, hosted, caller, waits=lambda key, who=caller: service.waits(hosted, who, key)
+        )
+        assert (shown["affordable"], shown["open"]) == (False, False)
+        assert shown["scheduled"] == "a schedule makes this release, on 2026-02-28 at 00:00 UTC"
+        seen = expected(shown, approval=False, may_ask=True, key="k")
+        assert not seen["may_release"]
+        assert "on 2026-02-28 at 00:00 UTC. Wait for it" in seen["verdict"]
     clinic.now = at("2026-02-28")
     clinic.release()
     (answer,) = clinic.work()

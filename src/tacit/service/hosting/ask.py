@@ -335,9 +335,11 @@ def preview_of(
     confidence: str | None = "0.95",
     notes: tuple[str, ...] = (),
     hides: Callable[[str], bool] = lambda _: False,
+    waits: Callable[[str], str | None] = lambda _: None,
     free: Callable[[Asked], dict[str, dict[str, Any]]] = lambda _: {},
 ) -> dict[str, Any]:
     """Return the cost of a release and its expected errors; reads no row."""
+    # waits: returns in words when a schedule makes the release of a key; None where none does.
     # free: returns of each label the standard error of the answer that follows from what the caller
     #   may see, and the release it is from; nothing where it does not follow.
     if ask.free:
@@ -354,7 +356,8 @@ def preview_of(
     shown["free"] = _errors(follows)
     shown["remaining"] = left.remaining.to_json()
     shown["limited_by"] = list(left.limits)
-    affordable = shown["granted"] = charged or left.covers(cost)
+    scheduled = waits(charge.key) if charged and not answered else None
+    affordable = shown["granted"] = scheduled is None and (charged or left.covers(cost))
     shown["whereabouts"] = ""  # a place on the machine of the service
     shown["notes"] = [*shown["notes"], *_capped(left), *notes]
     columns = [
@@ -371,7 +374,8 @@ def preview_of(
         "cost": cost.to_json(),
         "affordable": affordable,
         "replay": answered,
-        "open": charged and not answered,
+        "open": charged and not answered and scheduled is None,
+        "scheduled": scheduled,
         "rows": list(rows),
         "columns": columns,
         **({} if plan is None else {"plan": _with_free(plan, follows)}),
@@ -421,6 +425,7 @@ def _reply(
         "affordable": True,
         "replay": False,
         "open": False,
+        "scheduled": None,
         "text": words,
         "protects": preview.protects,
         "rows": [],

@@ -328,14 +328,18 @@ class ReleaseService:
 
     def _refuse_scheduled(self, hosted: Hosted, caller: Caller, key: str) -> None:
         """Raise if a schedule has paid for a release and makes it later."""
+        waits = self.waits(hosted, caller, key)
+        if waits is not None:
+            remedy = "wait for it, or ask with another tag, at a price of its own"
+            raise Problem("conflict", waits, remedy)
+
+    def waits(self, hosted: Hosted, caller: Caller, key: str) -> str | None:
+        """Return in words when a schedule makes a release that it has paid for, if one does."""
         due = self.scheduled(hosted, caller, key)
-        if due is not None:
-            at = datetime.datetime.fromtimestamp(due, datetime.UTC)
-            raise Problem(
-                "conflict",
-                f"a schedule makes this release, on {at:%Y-%m-%d} at {at:%H:%M} UTC",
-                "wait for it, or ask with another tag, at a price of its own",
-            )
+        if due is None:
+            return None
+        at = datetime.datetime.fromtimestamp(due, datetime.UTC)
+        return f"a schedule makes this release, on {at:%Y-%m-%d} at {at:%H:%M} UTC"
 
     def hides(self, hosted: Hosted, caller: Caller, key: str) -> bool:
         """Return True if an answer that the ledger may have must not be seen yet."""

@@ -296,6 +296,9 @@ def _verdict(reply: Mapping[str, Any], cost: Budget) -> str:
         text = together_words(len(reply["plan"]["questions"]))
     if reply["replay"]:
         return f"{text}: this was asked before, and is free. {left} is left under {limits}."
+    if reply["scheduled"]:
+        remedy = "Wait for it, or ask with another tag, at a price of its own."
+        return f"{text}: {reply['scheduled']}. {remedy}"
     if reply["open"]:
         return f"{text}: this was charged before, and is answered at no further cost."
     verdict = f"{text}: this costs {budget_words(cost)} of the {left} that is left under {limits}."

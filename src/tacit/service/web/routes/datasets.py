@@ -106,6 +106,7 @@ class PreviewReply(ReplyModel):
     affordable: bool
     replay: bool
     open: bool
+    scheduled: str | None = Field(description="when a schedule makes it; it is not asked before")
     text: str
     protects: str
     rows: list[int]
@@ -275,6 +276,7 @@ def previewed(
         confidence=None if level is None else str(level),
         notes=notes,
         hides=lambda key: state.release_service.hides(hosted, caller, key),
+        waits=lambda key: state.release_service.waits(hosted, caller, key),
         free=lambda asked: state.release_service.free.errors(hosted, caller, asked, ask.tag),
     )
     details = {"cost": reply["cost"]}
