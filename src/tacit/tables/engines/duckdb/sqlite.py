@@ -29,7 +29,7 @@ from tacit.tables.engines.duckdb.frames import batches_of, cell_text, import_bat
 # Source: SQLite, *Datatypes in SQLite*, section 3.1, *Determination of column affinity*.
 
 
-_ROWS = 2_048  # of a batch
+_ROWS = 512  # of a batch: more rows at once as Python's objects take memory, and save no time
 _CELLS = {
     "BIGINT": "case typeof({x}) when 'integer' then {x} end",
     "DOUBLE": "case when typeof({x}) in ('integer', 'real') then cast({x} as real) end",
