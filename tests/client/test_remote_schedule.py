@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from typing import Any
@@ -12,11 +11,10 @@ import pytest
 import tacit as tc
 from support.service.client import Client, InProcess, running
 from support.service.clock import Clock, at
-from support.service.hosting import hosted_clinic
+from support.service.hosting import hosted_clinic, release_due
 from tacit.client.connection import RemoteTable
 from tacit.client.remote_question import RemoteDataset
 from tacit.errors import BudgetError, CallError, RefusedError, UsageError
-from tacit.service.jobs.queue import JobScope
 from tacit.service.settings import Settings
 from tacit.service.web.state import ServiceState
 
@@ -49,12 +47,7 @@ def test_it_is_started_looked_at_and_cancelled(client: Client, clock: Clock) -> 
     assert (made.cost, made.question[:18]) == (tc.epsilon("1/2"), "The number of rows")
     assert table.spent.amount - before.amount == made.total.amount
     assert [one.id for one in table.schedules()] == [made.id]
-    clock.now = at("2026-02-01")
-    assert client.state.schedules.release_due() == 1
-    queue = client.state.release_service.queue
-    while any(job.outcome is None for job in queue.listed([JobScope("visits")])):
-        time.sleep(0.01)
-    clock.now += 1
+    release_due(client, clock, "2026-02-01")
     (made,) = table_of(client).schedules()
     first, *_, last = made.calendar
     assert (first.due, first.tag, first.state) == (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,8 +10,8 @@ import pytest
 from support.service.client import Client, running
 from support.service.clinic import FAST, write_clinic
 from support.service.clock import Clock, at
+from support.service.hosting import release_due
 from support.service.pages import browser
-from tacit.service.jobs.queue import JobScope
 from tacit.service.settings import Settings
 from tacit.service.web.state import ServiceState
 
@@ -60,12 +59,7 @@ def test_it_is_previewed_begun_looked_at_and_cancelled(client: Client, clock: Cl
     assert made.status_code == 303
     where = made.headers["location"]
     assert "<dd>2026-01-31 00:00 UTC</dd>" in ada.get(where).text
-    clock.now = at("2026-03-01")  # the first was missed
-    client.state.schedules.release_due()
-    queue = client.state.release_service.queue
-    while any(job.outcome is None for job in queue.listed([JobScope("visits")])):
-        time.sleep(0.01)
-    clock.now += 1
+    release_due(client, clock, "2026-03-01")  # the first was missed
     ada = browser(client, "analyst", name="ada")
     page = ada.get(where).text
     assert "A missed release was due while the service did not run" in page

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,8 @@ import tacit as tc
 from support.service.client import Client, running
 from support.service.clinic import FAST, write_clinic
 from support.service.clock import Clock, at
+from support.service.hosting import release_due
 from tacit.report.odds import odds_words
-from tacit.service.jobs.queue import JobScope
 from tacit.service.settings import Settings
 from tacit.service.web.state import ServiceState
 
@@ -56,16 +55,6 @@ def left(client: Client, token: str) -> str:
     return str(budget["epsilon"])
 
 
-def released(client: Client, clock: Clock, when: str) -> None:
-    """Let a time come, and the release that is due then be answered and shown."""
-    clock.now = at(when)
-    assert client.state.schedules.release_due() == 1
-    queue = client.state.release_service.queue
-    while any(job.outcome is None for job in queue.listed([JobScope("visits")])):
-        time.sleep(0.01)
-    clock.now += 1
-
-
 def test_it_is_previewed_begun_and_made_by_the_clock(client: Client, clock: Clock) -> None:
     ada = client.token("analyst", name="ada")
     expected = client.post("/v1/datasets/visits/schedules/preview", json=MONTHLY, token=ada).json()
@@ -80,7 +69,7 @@ def test_it_is_previewed_begun_and_made_by_the_clock(client: Client, clock: Cloc
     assert (made.status_code, made.json()["state"], made.json()["paid"]) == (201, "running", 3)
     assert begin(client, ada).json() == made.json()
     assert left(client, ada) == "7"
-    released(client, clock, "2026-01-31")
+    release_due(client, clock, "2026-01-31")
     ada = client.token("analyst", name="ada")
     here = f"/v1/schedules/{made.json()['id']}"
     shown = client.get(here, token=ada).json()
@@ -110,7 +99,7 @@ def test_answers_stay_in_the_order_of_the_request(client: Client, clock: Clock) 
     }
     request = {"question": {"answers": answers}, "epsilon": "1/4"}
     made = begin(client, client.token("analyst", name="ada"), request=request).json()
-    released(client, clock, "2026-01-31")
+    release_due(client, clock, "2026-01-31")
     ada = client.token("analyst", name="ada")
     shown = client.get(f"/v1/schedules/{made['id']}", token=ada).json()
     release = client.get(shown["calendar"][0]["href"], token=ada).json()
@@ -125,7 +114,7 @@ def test_a_plan_is_released_under_one_charge_each_time(client: Client, clock: Cl
     assert len(expected["preview"]["plan"]["questions"]) == 2
     made = begin(client, ada, request=PLAN).json()
     assert (made["total"]["epsilon"], left(client, ada)) == ("3", "7")
-    released(client, clock, "2026-01-31")
+    release_due(client, clock, "2026-01-31")
     ada = client.token("analyst", name="ada")
     shown = client.get(f"/v1/schedules/{made['id']}", token=ada).json()
     release = client.get(shown["calendar"][0]["href"], token=ada).json()
@@ -238,7 +227,7 @@ def test_it_is_approved_once_and_each_release_runs_without(reviewed: Client, clo
     assert (approved.status_code, approved.json()["state"]) == (200, "running")
     assert (approved.json()["asked_by"], left(reviewed, ada)) == ("ada", "7")
     assert begin(reviewed, ada).status_code == 201
-    released(reviewed, clock, "2026-01-31")
+    release_due(reviewed, clock, "2026-01-31")
     ada = reviewed.token("analyst", name="ada")
     made = reviewed.get(here, token=ada).json()["calendar"][0]
     assert made["state"] == "done"
