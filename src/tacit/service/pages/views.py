@@ -442,7 +442,7 @@ _STATE_TEXT = {
     "price: it is answered under that charge and costs no more.",
     "cancelled": "It was cancelled.",
 }
-_MAX_GROUPS = 1000  # on a page; the files have all
+_MAX_GROUPS = 1000  # on a page
 _BY_GROUP = ("value", "standard_error", "low", "high", "refused")
 _DOWNLOADS = (
     ("csv", "wide", "CSV"),
@@ -523,13 +523,17 @@ def answered(
     one: Mapping[str, Any],
     certificate: Certificate,
     queries: Sequence[tuple[Mapping[str, Any], str]] = (),
+    *,
+    part: int = 1,
+    first: int = 1,
 ) -> dict[str, Any]:
     """Return the answers and the certificate for the page of a release."""
     # queries: of a plan, each as the answer to it describes it, and in words.
+    # first: the number of the group with which the answer to question ``part`` begins.
     address = f"/v1/releases/{quote(str(one['id']), safe='')}"
     body: Any = without_derived(certificate.body)
     if one["answers"] is None:
-        parts = [_part(body, one["answer"], f"{address}/answer?", "")]
+        parts = [_part(body, one["answer"], f"{address}/answer?", "", first)]
     else:
         asked = zip(queries, one["answers"], strict=True)
         parts = [
@@ -538,6 +542,7 @@ def answered(
                 answer,
                 f"{address}/answer?question={index}&",
                 words,
+                first if index == part else 1,
             )
             for index, ((query, words), answer) in enumerate(asked, 1)
         ]
@@ -554,15 +559,24 @@ def answered(
 
 
 def _part(
-    body: Mapping[str, Any], answer: Mapping[str, Any], address: str, words: str
+    body: Mapping[str, Any], answer: Mapping[str, Any], address: str, words: str, first: int
 ) -> dict[str, Any]:
-    """Return the answer to one question, and the files of it."""
+    """Return the answer to one question, from a group on, and the files of it."""
+    groups = len(answer["keys"])
+    first = min(first, max(1, groups))
+    after = first + _MAX_GROUPS
     bins = {tuple(column.get("bins") or ()) for column in answer["columns"]}
     formats = (*_DOWNLOADS, *(_CUBES if len(bins) == 1 and answer["keys"] else ()))
     return {
         "words": words,
-        "answers": answers({**body, "answer": _first(answer)}, width=PHONE_WIDTH),
-        "more": max(0, len(answer["keys"]) - _MAX_GROUPS),
+        "answers": answers({**body, "answer": _groups(answer, first)}, width=PHONE_WIDTH),
+        "groups": None
+        if groups <= _MAX_GROUPS
+        else {
+            "words": f"Groups {first:,} to {min(groups, after - 1):,} of {groups:,}",
+            "before": max(1, first - _MAX_GROUPS) if first > 1 else None,
+            "after": after if after <= groups else None,
+        },
         "downloads": [(f"{address}format={f}&form={form}", name) for f, form, name in formats],
     }
 
@@ -582,13 +596,14 @@ def programs(address: str) -> list[tuple[str, str]]:
     return [("curl", curl), ("R", r)]
 
 
-def _first(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the groups of an answer that a page shows."""
+def _groups(answer: Mapping[str, Any], first: int) -> dict[str, Any]:
+    """Return the groups of an answer that a page shows, from one on."""
+    shown = slice(first - 1, first - 1 + _MAX_GROUPS)
     columns = [
-        {name: one[:_MAX_GROUPS] if name in _BY_GROUP else one for name, one in column.items()}
+        {name: one[shown] if name in _BY_GROUP else one for name, one in column.items()}
         for column in answer["columns"]
     ]
-    return {"keys": answer["keys"][:_MAX_GROUPS], "columns": columns}
+    return {"keys": answer["keys"][shown], "columns": columns}
 
 
 # Pages of tokens and of the audit log, from replies of the API.

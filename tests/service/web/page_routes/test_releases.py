@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from support.clinic import make_clinic
+from support.clinic import DECLARED, make_clinic
 from support.service.client import running
 from support.service.pages import browser
 from tacit.accounting.budget import Budget
@@ -183,3 +183,27 @@ def test_releases_of_others_are_as_if_they_were_not_there(client, ada):
     assert bob.get(place).status_code == 404
     assert bob.post(f"{place}/cancel").status_code == 404
     assert place in ada.get("/releases?dataset=visits").text
+
+
+def test_an_answer_of_many_groups_is_read_a_thousand_at_a_time(tmp_path):
+    sites = list(range(1, 2346))
+    make_clinic(tmp_path, DECLARED.replace("keys = [1, 2, 3]", f"keys = {sites}"))
+    (tmp_path / "service.toml").write_text("latency = 0.2\n")
+    with running(tmp_path) as client:
+        ada = browser(client, "analyst", "visits", name="ada")
+        asked = ada.post("/datasets/visits/release", sql=SQL, amount="1", key="many")
+        place = asked.headers["location"].partition("?")[0]
+        seen, pages, where = [], [], f"{place}?wait=30"
+        while where:
+            text = ada.get(where).text
+            pages.append(re.findall(r"Groups ([\d,]+) to ([\d,]+) of 2,345", text))
+            table = text.partition("All values")[2]
+            seen += [int(n) for n in re.findall(r'<tr><td>(\d+)</td>', table)]
+            after = re.search(r'rel="next" href="([^"]+)"', text)
+            where = html.unescape(after[1]).partition("#")[0] if after else ""
+        assert pages == [[("1", "1,000")], [("1,001", "2,000")], [("2,001", "2,345")]]
+        assert seen == sites
+        before = re.search(r'rel="prev" href="([^"]+)"', text)
+        assert before and html.unescape(before[1]) == f"{place}?part=1&first=1001#answer"
+        assert "Groups 2,345 to 2,345" in ada.get(f"{place}?first=1000000").text
+        assert ada.get(f"{place}?first=0").status_code == 400

@@ -98,10 +98,13 @@ async def release(
     state: StateOf,
     here: _Here,
     wait: Annotated[int, Query(ge=0, le=60)] = 0,
+    part: Annotated[int, Query(ge=1, le=10**9)] = 1,
+    first: Annotated[int, Query(ge=1, le=10**9)] = 1,
 ) -> HTMLResponse:
-    """Show a release: its progress, or its answer."""
+    """Show a release: its progress, or its answer, one question of it from a group on."""
     reply = await releases.release(release, caller, state, wait)
-    return await run_in_threadpool(_page, reply.model_dump(), caller, state, here, None)
+    shown = (reply.model_dump(), caller, state, here, None, part, first)
+    return await run_in_threadpool(_page, *shown)
 
 
 @router.get("/releases/{release}/certificate")
@@ -157,7 +160,13 @@ def _done(release: str, caller: Caller, state: ServiceState, here: str, act: Any
 
 
 def _page(
-    one: dict[str, Any], caller: Caller, state: ServiceState, here: str, wrong: object
+    one: dict[str, Any],
+    caller: Caller,
+    state: ServiceState,
+    here: str,
+    wrong: object,
+    part: int = 1,
+    first: int = 1,
 ) -> HTMLResponse:
     name = str(one["dataset"])
     own = one["asked_by"] == caller.name
@@ -176,10 +185,11 @@ def _page(
             (answer.question, query_words(answer.question))
             for answer in state.release_service.answers(job) or ()
         ]
-        given |= answered(one, _certificate(str(one["id"]), caller, state), queries)
-        for part in given["parts"]:
-            csv = next(link for link, _ in part["downloads"] if "format=csv" in link)
-            part["programs"] = programs(f"{here}{csv}")
+        sealed = _certificate(str(one["id"]), caller, state)
+        given |= answered(one, sealed, queries, part=part, first=first)
+        for each in given["parts"]:
+            csv = next(link for link, _ in each["downloads"] if "format=csv" in link)
+            each["programs"] = programs(f"{here}{csv}")
     if wrong is not None:
         given["wrong"] = wrong
     return HTMLResponse(page("release.html", state.settings.title, caller, given))
