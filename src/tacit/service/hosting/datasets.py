@@ -276,7 +276,12 @@ class Hosted:
             return caller.team
         teams = self._ledgers.teams(self.name)
         if not teams:
-            raise Problem("not_found", "no team has asked yet, and each has its own budget", "")
+            raise Problem(
+                "not_found",
+                "no team has asked yet, and each has its own budget",
+                "a budget and caps that hold from the first question on belong in the files: "
+                "budget of the data set, and [caps] of service.toml",
+            )
         return max(teams, key=lambda team: self.ledger(team).spent.amount)
 
     def ledger_shown(self, caller: Caller) -> Ledger:
