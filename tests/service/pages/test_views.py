@@ -516,7 +516,7 @@ def test_the_pictures_show_the_latest_periods_and_the_tables_all() -> None:
     assert (len(first), first[0]["item"]) == (70, "2026-01-70")
     assert (first[0]["text"], first[0]["between"]) == ("69", "67 to 71")  # counts are whole
     about = dict(board_card(BOARD)["about"])
-    assert about["Price of all periods"] == "epsilon 1/2"
+    assert about["Price of all periods"] == "epsilon 0.5"
     assert about["Requested by"] == BOARD["asked_by"]
 
 

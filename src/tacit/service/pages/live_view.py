@@ -9,11 +9,12 @@ from fractions import Fraction
 from typing import Any
 from urllib.parse import quote
 
-from tacit.accounting.budget import Budget
+from tacit.accounting.budget import Budget, epsilon, rho
 from tacit.arithmetic.exact import as_fraction
 from tacit.display.card import drawing
 from tacit.display.svg_chart import PHONE_WIDTH, Mark, chart
 from tacit.errors import UsageError
+from tacit.report.odds import odds_words
 from tacit.report.text import budget_words, listed, number, value_words
 from tacit.service.pages.frame import when
 from tacit.service.pages.views import home_of, row
@@ -31,8 +32,7 @@ _Reply = Mapping[str, Any]
 def board_card(one: _Reply) -> dict[str, Any]:
     counted = one["counted"]
     title = counted.get("title") or f"{counted['column']} of {one['dataset']}"
-    price = counted.get("epsilon") or counted.get("rho")
-    loss = "epsilon" if counted.get("epsilon") else "rho"
+    price = epsilon(counted["epsilon"]) if counted.get("epsilon") else rho(counted["rho"])
     return {
         "id": one["id"],
         "href": f"/dashboards/{one['id']}",
@@ -46,11 +46,12 @@ def board_card(one: _Reply) -> dict[str, Any]:
             ("Counted", f"rows by {counted['column']}, in periods of {counted['every']}"),
             ("From", counted["start"]),
             ("Periods", f"{one['periods_shown']:,} of {counted['periods']:,} are over"),
-            ("Price of all periods", f"{loss} {price}"),
+            ("Price of all periods", budget_words(price)),
             ("Requested by", one["asked_by"]),
-            ("Started", when(one["created"])),
+            ("Requested", when(one["created"])),
             *([("Reason", one["reason"])] if one.get("reason") else []),
         ],
+        "odds": odds_words(price, "all periods together"),
     }
 
 
