@@ -530,6 +530,19 @@ def read_loss(
     return pure(epsilon) if delta is None else epsilon_delta(epsilon, delta)
 
 
+# Errors of the noise of a larger loss, also of a share of it, are doubles.
+_NEGLIGIBLE = Fraction(1, 1 << 128)
+
+
+def refuse_negligible(loss: Budget) -> None:
+    """Raise if the noise of a loss would hide every answer."""
+    if loss.amount < _NEGLIGIBLE:
+        raise UsageError(
+            f"{'rho' if loss.kind == 'concentrated' else 'epsilon'} is below 1e-38, and the noise "
+            "would hide every answer: ask for more"
+        )
+
+
 def shares(total: Budget, spent: Budget, left: Budget) -> Shares:
     """Return the bar of a budget.
 

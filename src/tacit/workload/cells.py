@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.accounting.budget import Budget, read_loss
+from tacit.accounting.budget import Budget, read_loss, refuse_negligible
 from tacit.arithmetic.exact import Number, as_integer
 from tacit.calls import public
 from tacit.errors import UsageError
@@ -286,6 +286,7 @@ def loss_of(epsilon: Number | None, rho: Number | None) -> Budget:
     loss = read_loss(epsilon, None, rho)
     if loss is None or not loss.amount:
         raise UsageError("say the privacy loss: expected_error(epsilon=1) or (rho='1/10')")
+    refuse_negligible(loss)
     return loss
 
 

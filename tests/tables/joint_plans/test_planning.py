@@ -277,6 +277,8 @@ def test_the_page_holds_questions_strategy_and_errors():
     assert page.count("<tr>") == 2 + len(plan.labels) + len(plan.strategy)
     with pytest.raises(UsageError):
         plan.to_html()
+    with pytest.raises(UsageError, match="below 1e-38"):
+        plan.to_html(rho="1e-200")
 
 
 def test_a_page_of_one_mean_has_no_strategy():

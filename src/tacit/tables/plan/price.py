@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TypeAlias, TypedDict
 
-from tacit.accounting.budget import Budget, Kind, epsilon_delta, read_loss
+from tacit.accounting.budget import Budget, Kind, epsilon_delta, read_loss, refuse_negligible
 from tacit.accounting.budget import epsilon as pure
 from tacit.arithmetic.exact import Number, as_fraction, positive, show
 from tacit.arithmetic.roots_and_bisection import smallest_integer_until
@@ -34,8 +34,6 @@ class Price(TypedDict, total=False):
 
 
 _LARGEST = 1 << 128  # no weight, in lowest terms, is larger: more digits than any two doubles need
-# No amount is smaller: errors of the noise, also of a share of it, are then doubles.
-_MIN_AMOUNT = Fraction(1, _LARGEST)
 
 
 def read_tag(tag: str | None) -> str | None:
@@ -58,11 +56,7 @@ def request_of(
     if request is None:
         example = "rho='1/10'" if kind == "concentrated" else "epsilon='1/2'"
         raise UsageError(f"say what this release may spend: release({example})")
-    if request.amount < _MIN_AMOUNT:
-        raise UsageError(
-            f"{'rho' if request.kind == 'concentrated' else 'epsilon'} is below 1e-38, and the "
-            "noise would hide every answer: ask for more"
-        )
+    refuse_negligible(request)
     if request.kind == "concentrated":
         request.cost_in(kind)  # refuses a budget that cannot pay it
     return request
