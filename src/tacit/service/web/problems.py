@@ -169,6 +169,7 @@ _LIMITS = {
     "greater_than_equal": "write {ge} or more",
     "less_than_equal": "write {le} or less",
     "string_too_short": "it is empty, or too short",
+    "string_pattern_mismatch": "it is blank, or has not the form of this field",
     "string_too_long": "write at most {max_length} characters",
     "too_short": "give {min_length} or more",
     "too_long": "give at most {max_length}",

@@ -37,7 +37,7 @@ from tacit.service.web.state import ServiceState, StateOf
 router = APIRouter(route_class=Route, tags=["dashboards"], responses=ERRORS)
 
 _Text = Annotated[str, Field(min_length=1, max_length=200)]
-_Number = Annotated[str, Field(pattern=r"^[0-9./e-]{1,40}$")]
+_Number = Annotated[str, Field(pattern=r"^[0-9./e-]{1,40}$", description="such as 1, 0.5 or 1/3")]
 _Clock = Literal["days", "hours", "minutes", "seconds", "milliseconds"]
 
 

@@ -32,9 +32,7 @@ SavedName = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="of the sa
 class SaveBody(Body):
     """A question or a plan, as it is sent to be released, and what its owner calls it."""
 
-    title: Line = Field(
-        min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*\S[^\x00-\x1f\x7f]*$"
-    )
+    title: Line = Field(min_length=1, max_length=200, pattern=r"\S")
     request: AskOrPlan = Field(description="the body of a release or of a plan")
 
 

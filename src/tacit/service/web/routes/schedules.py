@@ -61,7 +61,7 @@ class ScheduleBody(Body):
     start: _Text = Field(description="when the first is due, UTC: 2026-01-01, 2026-01-01 06:00")
     every: _Text = Field(description="how far apart they are: 1d, 1w, 1mo, 3mo, 1y")
     times: int = Field(ge=1, le=MAX_TIMES, description="how many; all are paid for at once")
-    title: Line = Field("", max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")
+    title: Line = Field("", max_length=200)
 
     def scheduled(self, state: ServiceState) -> Scheduled:
         """Return it as the schedules take it."""
