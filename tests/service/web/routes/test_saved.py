@@ -89,6 +89,11 @@ def test_the_pages_save_open_and_delete(client: Client) -> None:
     (address,) = re.findall(r'href="(/datasets/visits/ask\?saved=[0-9a-f]{32})"', page)
     assert "where cost &gt; 20</textarea>" in ada.get(address).text
     assert 'value="1/2"' in ada.get(address).text or 'value="0.5"' in ada.get(address).text
+    token = client.token("analyst", "visits", "ava")
+    free = save(client, token, "of what is known", {"sql": COUNT["sql"], "free": True}).json()["id"]
+    assert f'<a href="/datasets/visits/ask?saved={free}">' in ada.get("/datasets/visits/ask").text
+    assert COUNT["sql"] in ada.get(f"/datasets/visits/ask?saved={free}").text
+    assert client.delete(f"{PATH}/{free}", token=token).status_code == 204
     both = {"title": "both", "sql": [sql, "select avg(cost) as c from visits"], "amount": "1"}
     assert ada.post("/datasets/visits/saved", kind="plan", **both).status_code == 303
     page = ada.get("/datasets/visits/plan").text

@@ -286,7 +286,7 @@ def _saved_rows(name: str, caller: Caller, state: ServiceState) -> list[dict[str
         many = "questions" in item.request
         members = item.request["questions"] if many else [item.request]
         # A form has fields for these alone: what it left out would be another question.
-        known = {"sql", "questions", "epsilon", "delta", "rho", "tag", "least"}
+        known = {"sql", "questions", "epsilon", "delta", "rho", "tag", "least", "free"}
         sql = all("sql" in one for one in members) and known.issuperset(item.request)
         sql = sql and not any(isinstance(item.request.get(n), dict) for n in ("epsilon", "rho"))
         form = f"{home_of(name)}/{'plan' if many else 'ask'}?saved={item.id}" if sql else None
