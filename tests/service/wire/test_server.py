@@ -23,6 +23,7 @@ import tacit as tc
 from support.servers.postgres_tls import Authority
 from support.service.client import Client, running
 from support.service.hosting import hosted_clinic
+from support.service.jobs import unfinished
 from support.service.server import free_port
 from support.service.wire_client import (
     CANCEL,
@@ -424,7 +425,7 @@ def test_a_cancelled_query_keeps_its_recorded_charge(
         with WireClient(port, token, **EPSILON) as one:
             one.send(message("Q", text(BY_SITE)))
             queue = client.state.release_service.queue
-            while not queue.unfinished("ada"):
+            while not unfinished(queue, "ada"):
                 time.sleep(0.01)
             with socket.create_connection(("127.0.0.1", port)) as other:
                 other.sendall(packet(CANCEL, one.key[:4] + b"no!!"))  # not its secret

@@ -6,7 +6,7 @@ from typing import Any
 
 from tacit.service.jobs.queue import Job, Queue
 
-__all__ = ["LATENCY", "add", "find"]
+__all__ = ["LATENCY", "add", "find", "hides", "unfinished"]
 
 LATENCY = 2.0
 
@@ -36,3 +36,14 @@ def find(queue: Queue, job: Job) -> Job:
     found = queue.find(job.id)
     assert found is not None
     return found
+
+
+def unfinished(queue: Queue, who: str) -> int:
+    with queue.transaction() as run:
+        return queue.unfinished_of(run, [who])[who]
+
+
+def hides(queue: Queue, dataset: str, key: str, team: tuple[str | None] | None = None) -> bool:
+    """Whether an answer that the ledger may have must not be seen yet."""
+    any_job, any_seen = queue.asked_and_seen(dataset, key, team)
+    return any_job and not any_seen

@@ -295,21 +295,11 @@ class Queue:
         with self._database.reading(run) as reading:
             return self._one(reading, where)
 
-    def unfinished(self, who: str) -> int:
-        """Return how many jobs of a person are not over, as callers see them."""
-        return int(self._database.scalar(_UNFINISHED, who=who, now=self._clock()))
-
     def unfinished_of(self, run: sa.Connection, people: Iterable[str]) -> dict[str, int]:
-        """Return the same of several people, in a transaction."""
+        """Return how many jobs of each person are not over, as callers see them."""
         names, now = list(dict.fromkeys(people)), self._clock()
         rows = _UNFINISHED.rows_of_each(run, [{"who": name, "now": now} for name in names])
         return {name: int(many) for name, ((many,),) in zip(names, rows, strict=True)}
-
-    def hides(self, dataset: str, key: str, team: tuple[str | None] | None = None) -> bool:
-        """Return True if an answer that the ledger may have must not be seen yet."""
-        # So while every job of this question waits for its tick, or was cancelled before.
-        any_job, any_seen = self.asked_and_seen(dataset, key, team)
-        return any_job and not any_seen
 
     def asked_and_seen(
         self, dataset: str, key: str, team: tuple[str | None] | None = None
