@@ -27,8 +27,8 @@ from tacit.local import (
     UnaryEncoding,
     Wire,
 )
-from tacit.service.database import open_store
 from tacit.service.demo import write_demo
+from tacit.service.folder import open_store
 from tacit.service.settings import Settings
 from tacit.service.tokens import Tokens
 

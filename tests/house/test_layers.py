@@ -159,6 +159,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
         "settings",
         "pages",
         "database",
+        "folder",
         "telemetry",
         "hosting",
         "tokens",

@@ -388,7 +388,7 @@ def _tokens(folder: str) -> Iterator[tuple[Tokens, list[str]]]:
     """Open the tokens of a service, with the names of its data sets."""
     need("sqlalchemy", "serve")
     from tacit.service.audit_log import AuditLog, noted_in
-    from tacit.service.database import declarations, open_store
+    from tacit.service.folder import declarations, open_store
     from tacit.service.hosting.declaring import DeclaredStore
     from tacit.service.problem import Problem
     from tacit.service.settings import Settings

@@ -14,7 +14,8 @@ from tacit.accounting.ledger_postgres import is_address
 from tacit.accounting.open_ledger import has_ledger, in_memory, open_ledger
 from tacit.errors import TacitError, UsageError, WeakGuaranteeWarning
 from tacit.report.odds import weak_guarantee
-from tacit.service.database import KEY_FILE, Database, declarations, open_store
+from tacit.service.database import Database
+from tacit.service.folder import KEY_FILE, declarations, open_store
 from tacit.service.hosting.declaring import DeclaredStore, Owner, with_hosting
 from tacit.service.hosting.ledgers import Ledgers
 from tacit.service.problem import Problem

@@ -36,7 +36,8 @@ from tacit.errors import (
 )
 from tacit.report import Certificate
 from tacit.service.access import Caller
-from tacit.service.database import Database, declarations
+from tacit.service.database import Database
+from tacit.service.folder import declarations
 from tacit.service.hosting import datasets as open_tables
 from tacit.service.hosting.ask import (
     CERTIFICATE,

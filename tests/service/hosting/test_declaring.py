@@ -17,7 +17,8 @@ from support.service.declaring import HERE, body, columns, declaring_clinic, put
 from support.service.hosting import COUNT, released
 from tacit.accounting.open_ledger import in_memory
 from tacit.errors import DataSourceError, UsageError
-from tacit.service.database import Database, declarations
+from tacit.service.database import Database
+from tacit.service.folder import declarations
 from tacit.service.hosting.datasets import Datasets, OpenTables
 from tacit.service.hosting.declaring import (
     DeclaredStore,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from support.clinic import make_clinic
-from tacit.service.database import declarations
+from tacit.service.folder import declarations
 from tacit.service.problem import Problem
 from tacit.service.settings import Settings
 from tacit.service.wire import catalog

@@ -18,7 +18,8 @@ from tacit.accounting.ledger_chain import Account, Head, account_name, is_accoun
 from tacit.accounting.open_ledger import in_memory, open_ledger
 from tacit.errors import BudgetError, UsageError, did_you_mean
 from tacit.service.access import Caller
-from tacit.service.database import Database, declarations
+from tacit.service.database import Database
+from tacit.service.folder import declarations
 from tacit.service.hosting.declaring import (
     DeclaredStore,
     Owner,

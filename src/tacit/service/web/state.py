@@ -17,7 +17,8 @@ from tacit.arithmetic.exact import float_down, float_up
 from tacit.errors import TacitError
 from tacit.service.access import Caller, Decisions
 from tacit.service.audit_log import AuditLog, BatchWriter, noted_in
-from tacit.service.database import Database, Together, declarations, open_store
+from tacit.service.database import Database, Together
+from tacit.service.folder import declarations, open_store
 from tacit.service.hosting.datasets import Datasets, Hosted
 from tacit.service.hosting.declaring import LATEST
 from tacit.service.hosting.saved import SavedQuestions

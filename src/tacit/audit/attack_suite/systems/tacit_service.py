@@ -225,7 +225,8 @@ class _Served:
 
     def _token(self, role: str) -> str:
         from tacit.service.access import Grant
-        from tacit.service.database import Database, signing_key
+        from tacit.service.database import Database
+        from tacit.service.folder import signing_key
         from tacit.service.settings import Settings
         from tacit.service.tokens import Tokens
 
