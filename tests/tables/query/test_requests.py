@@ -7,6 +7,7 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 from decimal import Decimal
 from typing import Any
 
@@ -317,6 +318,41 @@ def test_places_of_a_part_are_added_up_while_its_rows_are_read(tmp_path, monkeyp
     for request in requests:
         assert reference.plain(found.of(request)) == reference.plain(whole.of(request))
     assert (max(lines) <= 20) == (share == 1)  # where they are few, not the rows come out
+
+
+FINE = Grid.for_bounds(0, 125, bits=12)
+
+
+@pytest.mark.skipif(not ENCIPHERS, reason="DuckDB before 1.5 hands out no rows while it reads")
+@pytest.mark.parametrize(
+    ("spread", "share", "arrays"),
+    [(1, 8, True), (1 << 40, 8, True), (1, 1 << 40, False)],  # far apart; more than memory holds
+)
+def test_cells_of_arrays_are_those_of_the_engine(tmp_path, monkeypatch, spread, share, arrays):
+    monkeypatch.setattr("tacit.tables.engines.duckdb.engine._ARRAYS_SHARE", share)
+    person = f"case when i % 501 > 0 then i * i % 997 * {spread} - 5 end"
+    value = "case when i % 11 > 0 then i % 1000 / 8.0 - 1 end"
+    rows = f"select {person} as person, i % 9 as place, {value} as x from range(5000) t(i)"
+    duckdb.sql(f"copy ({rows}) to '{tmp_path / 't.parquet'}'")
+    asked = {"by": {"place": col("place")}, "keys": [7, 1, 30]}
+    request = Cells(col("x"), FINE)
+    with open_source(tmp_path / "t.parquet", threads=1) as source:
+        kept = source.engine._read_into_arrays
+        ways = []
+
+        def noted(*how: Any) -> Any:
+            ways.append(kept(*how))
+            return ways[-1]
+
+        monkeypatch.setattr(source.engine, "_read_into_arrays", noted)
+        for unit in (OneRowEach(), PersonUnit("person", rows=3)):
+            found = IntegerQuery(source, unit, **asked).run([request])
+            with monkeypatch.context() as patched:
+                patched.setattr(type(source.engine), "add_by_place", None)
+                patched.setattr(source.engine, "in_arrays", lambda sql: nullcontext())
+                inside = IntegerQuery(source, unit, **asked).run([request])
+            assert reference.plain(found.of(request)) == reference.plain(inside.of(request))
+        assert [way is not None for way in ways] == [arrays]
 
 
 def test_people_of_few_groups_are_those_of_the_pairs(monkeypatch):

@@ -29,8 +29,12 @@ class EngineMemoryError(DataSourceError):
     """The engine ran out of the memory that it may use: the data themselves may be sound."""
 
 
-AddByPlace: TypeAlias = Callable[[str, int], list[NDArray[np.int64]]]
-"""Run a query of places below a number and of weights: those that occur, rising, and their sums."""
+AddByPlace: TypeAlias = Callable[[str, str, int], list[NDArray[np.int64]]]
+"""Run a query of rows at places below a number: those that occur, rising, and how much they weigh.
+
+Takes the SQL of the rows, with their ``place``, the column of their weight, or none where each row
+weighs one, and the number of places.
+"""
 
 
 class Part(NamedTuple):
@@ -65,6 +69,10 @@ class Engine(Protocol):
     def integers(self, sql: str) -> list[NDArray[np.int64]]:
         """Run a query of 64-bit integer columns, none of them NULL, and return the columns."""
 
+    @property
+    def add_by_place(self) -> AddByPlace | None:
+        """What adds up weights by place while a query reads; None where it groups as fast."""
+
     def materialise(self, sql: str) -> str:
         """Return a relation with the rows of a query, to follow ``from`` or ``join``."""
         # Stored in the engine, so that a later question need not make it again; an engine that may
@@ -84,6 +92,9 @@ class Engine(Protocol):
         #
         # sql: its columns are ``u``, never missing, and whole numbers of at least zero or missing.
         # person: SQL of what the parts have in the column ``u``.
+
+    def in_arrays(self, sql: str) -> AbstractContextManager[Part | None]:
+        """Return a block with the rows of such a query in arrays; None where they stay inside."""
 
     def reading(self) -> AbstractContextManager[object]:
         """Return a block in which all queries see the table in one state."""
@@ -107,6 +118,7 @@ class InPlaceEngine:
 
     memory: int | None = None  # the engine divides its work by its own memory
     owns_rows = False
+    add_by_place: AddByPlace | None = None
 
     def materialise(self, sql: str) -> str:
         """Return the query itself as a relation: each question reads the table again."""
@@ -116,6 +128,10 @@ class InPlaceEngine:
         self, sql: str, part: str, parts: int, person: str = "u"
     ) -> AbstractContextManager[None]:
         """Return a block with None: the engine divides its work by its own memory."""
+        return nullcontext()
+
+    def in_arrays(self, sql: str) -> AbstractContextManager[None]:
+        """Return a block with None: rows stay in the engine."""
         return nullcontext()
 
     def planner(self, *, again: bool = False) -> None:

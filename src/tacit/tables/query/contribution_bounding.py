@@ -90,6 +90,9 @@ class BoundedRows:
     weight: str = ""  # the column of ``base`` with the weight; empty where it is one
     # SQL of a query of :func:`heavy_people`; empty where there are none to look for
     heavy: str = ""
+    # SQL of the weight of a row from how many its person has, ``n``, where people are numbers and
+    # ``heavy`` looks for them
+    of_rows: str = ""
     # whether ``base`` reads a table that the engine keeps for this query alone, and that need not
     # be kept once more
     stored: bool = False

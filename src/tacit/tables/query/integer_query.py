@@ -7,7 +7,7 @@ import operator
 import re
 import threading
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial, reduce
 from typing import Any, NamedTuple
@@ -94,6 +94,7 @@ def cells(
 
 
 _INDEXED = 1 << 24  # more places than this no engine groups by their index in an array
+_GROUPED_BY_ARRAY = 1 << 12  # up to so many places an engine groups as fast as they are added up
 # Bytes of memory for each place of an array of them; with more places a part has fewer rows.
 _PLACE_SHARE = 64
 
@@ -127,31 +128,46 @@ def _counted(
         codes = several[0] if several else np.zeros_like(occurring)
         order = (codes * cells + occurring).argsort()  # each comes once
         return [codes[order], occurring[order], rows.one * numbers[order]]
-    # group and cell are one integer, by which an engine groups fastest that knows how far the
-    # numbers reach: by the form of the number, or from a table with the number of each row
+    # group and cell are one integer
     number = index
     if lists > 1:
         first = product([Whole("code", 0, lists - 1), Whole(d.literal(cells), cells, cells)], d)
         number = f"{first.sql} + {index}"
+    few = lists * cells <= (engine.memory or 0) // _PLACE_SHARE
+    add = rows.add
+    if few and not rows.heavy and lists * cells > _GROUPED_BY_ARRAY:
+        add = add or engine.add_by_place
+    if add and indexed and few:
+        shown = f", {column}" if column else ""
+        sql = f"select {number} as place{shown} from ({rows.base}) as r where {z} is not null"
+        numbers, weights = add(sql, column, lists * cells)
+        return [*np.divmod(numbers, cells), weights if column else rows.one * weights]
+    # an engine groups by it fastest that knows how far the numbers reach: by the form of the
+    # number, or from a table with the number of each row
     if d.byte and lists * cells <= 1 << 8:
         number = d.byte.format(x=number)
     elif indexed and d.below:
         number = d.below.format(x=number, n=lists * cells)
     if rows.add and indexed:
         sql = f"select {d.cast(number, 'integer')} as place, {column} from ({rows.base}) as r"
-        sql += f" where {z} is not null"
-        few = lists * cells <= (engine.memory or 0) // _PLACE_SHARE
-        numbers, weights = rows.add(sql, lists * cells) if few else engine.integers(sql)
+        numbers, weights = engine.integers(f"{sql} where {z} is not null")
         return _in_order(numbers, weights, cells)
     if not (d.keeps and column) or (indexed and not rows.heavy):
         return _read(rows.sums(number, [Term()], f"{z} is not null"), cells, engine)
-    number = f"case when {z} is not null then {number} end"
-    table = engine.materialise(f"select {number} as place, {column} from ({rows.base}) as r")
-    try:
-        again = replace(rows, base=f"select place, {column} from {table}", stored=True)
-        return _read(again.sums("place", [Term()], "place is not null"), cells, engine)
-    finally:
-        engine.drop(table)
+    sql = f"select case when {z} is not null then {number} end as place, {column}"
+    sql += f" from ({rows.base}) as r"
+    read = engine.in_arrays(sql) if rows.of_rows and few and indexed else nullcontext()
+    with read as part:
+        if part is not None and part.add:
+            sql = f"select place, {rows.of_rows} as w from {part.relation} where place is not null"
+            numbers, weights = part.add(sql, "w", lists * cells)
+            return [*np.divmod(numbers, cells), weights]
+        table = engine.materialise(sql if part is None else f"select * from {part.relation}")
+        try:
+            again = replace(rows, base=f"select place, {column} from {table}", stored=True)
+            return _read(again.sums("place", [Term()], "place is not null"), cells, engine)
+        finally:
+            engine.drop(table)
 
 
 def _read(lines: str, cells: int, engine: Engine) -> list[Any]:
@@ -456,7 +472,9 @@ class IntegerQuery:
 
     def _rows_of(self, names: Mapping[str, str]) -> BoundedRows:
         if self._adds is None:
-            return self._bound(self._select(list(names.items())), None, self.unit.rows)
+            rows = self._bound(self._select(list(names.items())), None, self.unit.rows)
+            known = rows.heavy and self._numbers
+            return replace(rows, of_rows=weight_sql("n", self.unit, self._dialect) if known else "")
         weight = weight_sql("n", self.unit, self._dialect)
         base = self._select(list(names.items()), weighing=f"{weight} as w")
         return BoundedRows(base, self._dialect, self.unit.one, weight="w", add=self._adds)

@@ -90,7 +90,7 @@ class DividedRows:
             *several, part = (column[start : start + _SLICE] for column in columns)
             order = part.argsort(kind="stable")  # in two passes, as 16 bits are
             ends = np.bincount(part, minlength=len(self._parts)).cumsum().tolist()
-            ordered = [_narrowed(column).take(order) for column in several]
+            ordered = [narrowed(column).take(order) for column in several]
             for chunks, a, b in zip(self._parts, [0, *ends], ends, strict=False):
                 if a < b:
                     chunks.append(self._written([column[a:b] for column in ordered]))
@@ -148,14 +148,14 @@ class DividedRows:
         return np.frombuffer(pad.digest(chunk.size), np.uint8)
 
 
-def _narrowed(column: NDArray[Any]) -> NDArray[Any]:
+def narrowed(column: NDArray[Any], *, copy: bool = False) -> NDArray[Any]:
     """Return numbers in as few bytes as hold them."""
     if len(column) and column.min() >= 0:
         most = int(column.max())
         for kind in _NARROW:
             if most <= np.iinfo(kind).max:
-                return column.astype(kind, copy=False)
-    return column
+                return column.astype(kind, copy=copy)
+    return column.copy() if copy else column
 
 
 def occurrences(numbers: NDArray[Any]) -> NDArray[np.uint32] | None:

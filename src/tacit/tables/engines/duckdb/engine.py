@@ -25,6 +25,7 @@ from tacit.errors import DataSourceError, UsageError
 from tacit.expressions.dialect import Dialect
 from tacit.expressions.schema import Column, Schema, kind_of
 from tacit.tables.engines.base import (
+    AddByPlace,
     EngineMemoryError,
     Part,
     SpillFolder,
@@ -37,6 +38,7 @@ from tacit.tables.engines.duckdb.divided_rows import (
     DividedRows,
     StreamError,
     batches,
+    narrowed,
     occurrences,
 )
 
@@ -350,6 +352,7 @@ def _end(connection: duckdb.DuckDBPyConnection, folder: SpillFolder) -> None:
 _MAX_THREADS = 1024
 # Bytes that an aggregate of ours takes in each thread for one value of what it groups by.
 _STATE = 64
+_ARRAYS_SHARE = 8  # the part of the memory that rows in arrays may take
 # With this many rows in memory, a query ends before a person could interrupt it.
 _SMALL = 1 << 16
 _BITS = range(12, 25)  # from DuckDB's own default on
@@ -649,9 +652,7 @@ class DuckEngine:
         self, written: DividedRows, types: Mapping[str, str], sql: str, part: str, person: str
     ) -> None:
         """Write rows of whole numbers: all but people as one more, with 0 for what is missing."""
-        moved = {name: f"coalesce(cast({name} as bigint) + 1, 0)" for name in types} | {"u": person}
-        shown = [f"{value} as {name}" for name, value in moved.items()]
-        shown.append(f"cast({part} as usmallint) as tacit_part")
+        shown = [*_moved(types, person), f"cast({part} as usmallint) as tacit_part"]
         query = f"select {', '.join(shown)} from ({sql}) as r"
 
         def write() -> None:
@@ -661,6 +662,49 @@ class DuckEngine:
 
         self._prepare()
         self._run(query, write)
+
+    @contextlib.contextmanager
+    def in_arrays(self, sql: str) -> Iterator[Part | None]:
+        """Return a block with the rows of such a query in arrays; None where they stay inside."""
+        # So where they are read once, and are not so many that the memory is short.
+        columns: list[NDArray[Any]] | None = None
+        types: dict[str, str] = {}
+        if not (self._ends_soon or self._is_dry_run) and _streams():
+            types = {row[0]: row[1] for row in self.rows(f"describe {sql}")}
+        if types and WHOLE_TYPES.keys() >= set(types.values()):
+            columns = self._read_into_arrays(sql, types)
+        if columns is None:
+            yield None
+            return
+        with self._in_arrays(columns, types, counted=True) as part:
+            yield part
+
+    def _read_into_arrays(self, sql: str, types: Mapping[str, str]) -> list[NDArray[Any]] | None:
+        """Return columns of whole numbers, of which people are as they are; None if too many."""
+        query = f"select {', '.join(_moved(types, 'u'))} from ({sql}) as r"
+        kinds = [WHOLE_TYPES[t] if c == "u" else np.int64 for c, t in types.items()]
+        most, pieces = self.memory // _ARRAYS_SHARE, [list[NDArray[Any]]() for _ in kinds]
+
+        def read() -> bool:
+            size = 0
+            for several in pieces:
+                several.clear()  # of a query that failed, and is retried
+            for columns in self._batches(query, kinds):
+                for several, column in zip(pieces, columns, strict=True):
+                    several.append(narrowed(column, copy=True))
+                    size += several[-1].nbytes
+                if size > most:
+                    return False
+            return True
+
+        self._prepare()
+        if not self._run(query, read):
+            return None
+        empty = [np.zeros(0, kind) for kind in kinds]
+        return [
+            np.concatenate(several) if several else none
+            for several, none in zip(pieces, empty, strict=True)
+        ]
 
     def _batches(self, query: str, types: Sequence[type]) -> Iterator[list[NDArray[Any]]]:
         """Return the rows of a query while it reads; see :func:`batches`."""
@@ -677,14 +721,28 @@ class DuckEngine:
         known = {name.lower(): name for name in dir(duckdb)}
         raise getattr(duckdb, known.get(kind, "Error"))(message)
 
-    def _add_by_place(self, sql: str, places: int) -> list[NDArray[np.int64]]:
+    @property
+    def add_by_place(self) -> AddByPlace | None:
+        """What adds up weights by place while a query reads; None where it groups as fast."""
+        # Its own array of many places is one of states, in each thread, and takes twice as long.
+        slow = self._ends_soon or self._is_dry_run or not _streams()
+        return None if slow else self._add_by_place
+
+    def _add_by_place(self, sql: str, weight: str, places: int) -> list[NDArray[np.int64]]:
         """Add up weights by place while they are read: the rows of a part may fill the memory."""
+        shown = f", cast({weight} as bigint)" if weight else ""
+        sql = f"select cast(place as uinteger){shown} from ({sql}) as r"
 
         def add() -> list[NDArray[np.int64]]:
             occurs, sums = np.zeros(places, dtype=bool), np.zeros(places, dtype=np.int64)
-            for numbers, weights in self._batches(sql, [np.int64, np.int64]):
-                occurs[numbers] = True
-                np.add.at(sums, numbers, weights)
+            if not weight:
+                for (numbers,) in self._batches(sql, [np.uint32]):
+                    np.add.at(sums, numbers, 1)
+                occurs = sums > 0
+            else:
+                for numbers, weights in self._batches(sql, [np.uint32, np.int64]):
+                    occurs[numbers] = True
+                    np.add.at(sums, numbers, weights)
             found = np.flatnonzero(occurs)
             return [found, sums[found]]
 
@@ -882,8 +940,14 @@ def _streams() -> bool:
     return tuple(map(int, duckdb.__version__.split(".")[:2])) >= (1, 5)
 
 
+def _moved(types: Iterable[str], person: str) -> list[str]:
+    """Return the SQL of columns: all but people as one more, with 0 for what is missing."""
+    moved = {name: f"coalesce(cast({name} as bigint) + 1, 0)" for name in types} | {"u": person}
+    return [f"{value} as {name}" for name, value in moved.items()]
+
+
 def _whole(name: str) -> str:
-    """Return the SQL of a number as it was before it was written in parts."""
+    """Return the SQL of a number as it was before :func:`_moved`."""
     return name if name == "u" else f"cast(nullif({name}, 0) as bigint) - 1"
 
 
