@@ -449,6 +449,13 @@ def test_a_ledger_that_is_gone_or_another_one_stops_it(folder: Path) -> None:
     assert "another one" in one.message
 
 
+def test_a_budget_that_was_raised_is_no_fault(folder: Path) -> None:
+    with running(folder) as client:
+        client.state.datasets.ledgers.of("visits").extend(epsilon(7), "a second year")
+    assert found(folder, "stops") == []
+    assert "data set 'visits'" in [one.about for one in found(folder, "good")]
+
+
 def test_data_sets_of_the_same_people_and_teams_apart(folder: Path) -> None:
     text = (folder / "visits.toml").read_text()
     (folder / "again.toml").write_text(text.replace('"visits"', '"again"', 1))

@@ -7,7 +7,7 @@ import stat
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tacit.accounting.ledger_postgres import is_address
@@ -156,7 +156,12 @@ def _dataset(dataset: Dataset, owner: Owner, ledgers: Ledgers) -> Iterator[Findi
         own = exists and not (owner.people or owner.per_team)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", WeakGuaranteeWarning)  # it is a finding
-            session = open_dataset(dataset, ledger=None if own else in_memory)
+            # the budget of a ledger is its own: a curator may have raised what was declared
+            session = (
+                open_dataset(replace(dataset, budget=None))
+                if own
+                else open_dataset(dataset, ledger=in_memory)
+            )
         with session:
             weak = weak_guarantee(session.budget, session.declared.size)
     except TacitError as error:
