@@ -200,7 +200,7 @@ def decide(caller: Caller | None, action: str, dataset: str | None = None) -> De
         dataset = EVERYTHING
     roles = caller.roles if dataset is None else caller.roles_on(dataset)
     able = [role for role in roles if action in RIGHTS[role]]
-    where = "on any data set" if dataset is None else f"on {dataset!r}"
+    where = "on a data set" if dataset is None else f"on {dataset!r}"
     where = "on the whole service" if dataset == EVERYTHING else where
     if able:
         return Decision(True, f"{caller.name!r} is {able[0]} {where}, who may {action}")

@@ -174,13 +174,14 @@ _LIMITS = {
     "too_short": "give {min_length} or more",
     "too_long": "give at most {max_length}",
     "missing": "it is missing",
+    "literal_error": "write {expected}",
 }
 _AN_OBJECT = 'a JSON object, as in {"name": ...}'
 _KINDS = {
     "string_type": "text",
-    "int_type": "a whole number",
-    "float_type": "a number",
-    "bool_type": "true or false",
+    **dict.fromkeys(("int_type", "int_parsing", "int_parsing_size"), "a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
     "list_type": "a list",
     **dict.fromkeys(("model_attributes_type", "model_type", "dict_type"), _AN_OBJECT),
 }

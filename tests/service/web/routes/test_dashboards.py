@@ -63,6 +63,7 @@ def test_it_is_previewed_begun_once_and_grows(client: Client, clock: Clock) -> N
             "total": {"value": [], "standard_error": [], "low": [], "high": []},
         },
     }
+    assert begin(client, ada, epsilon=5).json() == made.json()
     left = client.get("/v1/datasets/visits/budget", token=ada).json()["remaining"]
     assert left["epsilon"] == "5"
     clock.now = START + 3 * 3600
@@ -250,7 +251,8 @@ def test_where_teams_stand_apart_each_sees_its_own(tmp_path: Path, clock: Clock)
         {"periods": 0},
         {"periods": 10**7},
         {"periods": "24"},
-        {"epsilon": 5},
+        {"epsilon": True},
+        {"epsilon": -5},
         {"epsilon": "1e400"},
         {"rho": "1"},
         {"table": "nothere"},

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Response
 from fastapi import Path as InPath
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from tacit.accounting.budget import Budget
 from tacit.report.odds import odds_words
@@ -37,7 +37,11 @@ from tacit.service.web.state import ServiceState, StateOf
 router = APIRouter(route_class=Route, tags=["dashboards"], responses=ERRORS)
 
 _Text = Annotated[str, Field(min_length=1, max_length=200)]
-_Number = Annotated[str, Field(pattern=r"^[0-9./e-]{1,40}$", description="such as 1, 0.5 or 1/3")]
+_Number = Annotated[
+    str,
+    BeforeValidator(lambda v: repr(v) if type(v) in (int, float) else v),
+    Field(pattern=r"^[0-9./e-]{1,40}$", description="such as 1, 0.5 or '1/3'; read exactly"),
+]
 _Clock = Literal["days", "hours", "minutes", "seconds", "milliseconds"]
 
 
