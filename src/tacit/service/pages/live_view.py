@@ -51,6 +51,7 @@ def board_card(one: _Reply) -> dict[str, Any]:
             ("Requested", when(one["created"])),
             *([("Reason", one["reason"])] if one.get("reason") else []),
         ],
+        "price": f"{budget_words(price)} for all periods",
         "odds": odds_words(price, "all periods together"),
     }
 

@@ -64,6 +64,7 @@ def schedule_card(one: _Reply) -> dict[str, Any]:
         "cost": budget_of(one["total"]),
         "times": f"{every_words(one['every'])}, {one['made']:,} of {one['times']:,} made",
         "next": f"next on {when(one['next'])}" if one["next"] else "",
+        "price": f"{budget_of(one['total'])} for all releases",
         "odds": odds_words(Budget.from_json(one["total"]), "all of them together"),
     }
 

@@ -170,6 +170,7 @@ def test_a_reviewer_decides_on_a_dashboard(tmp_path: Path, clock: Clock) -> None
         assert "A reviewer decides first" in ada.get(where).text
         assert "Your decision" not in ada.get(where).text
         listed = rita.get("/approvals").text.partition(where)[2]
+        assert "asked by ada, epsilon 5 for all periods" in listed
         assert "at most 94.3% sure from all periods together" in listed
         decision = rita.get(where).text.partition("Your decision")[2]
         assert "All 24 periods together cost epsilon" in decision

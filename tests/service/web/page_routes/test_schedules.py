@@ -136,6 +136,7 @@ def test_a_reviewer_decides_once(tmp_path: Path, clock: Clock) -> None:
         assert "A reviewer decides once" in ada.get(where).text
         assert "Your decision" not in ada.get(where).text
         listed = rita.get("/approvals").text.partition(where)[2]
+        assert "asked by ada, epsilon 3 for all releases" in listed
         assert "at most 69.1% sure from all of them together" in listed
         page = rita.get(where).text
         assert "Your decision" in page
