@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from support.service.server import free_port
 from tacit.audit.attack_suite import run
 from tacit.audit.attack_suite.run import AttackResult, AttackTable, load_cases
 from tacit.audit.attack_suite.system import FALLS, CaseOutcome
@@ -335,6 +336,16 @@ def test_a_port_in_use_is_named_before_anything_is_made(words: str, folder: Path
     assert done.code == 2
     assert f"port {port}: Address already in use; choose another" in done.err
     assert not done.out  # no link, which would lead to another service
+    assert not (folder / "service.key").exists()
+
+
+def test_a_port_of_the_wire_that_is_in_use_is_named(folder: Path, tacit) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        (folder / "service.toml").write_text(f"[wire]\nport = {port}\n")
+        done = tacit(f"serve . --port {free_port()}")
+    assert done.code == 2
+    assert f"port {port}: Address already in use; choose another: port of [wire]" in done.err
     assert not (folder / "service.key").exists()
 
 

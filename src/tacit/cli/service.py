@@ -193,7 +193,7 @@ def _serve(settings: Settings, server: ServerOptions) -> None:
     from tacit.service.web.state import ServiceState
 
     server.refuse_plain(settings)
-    server.refuse_taken()
+    server.refuse_taken(settings)
     state = ServiceState(settings)
     known = state.tokens.listed(limit=1)
     names = ", ".join(state.declared) or "no data set yet"

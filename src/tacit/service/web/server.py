@@ -310,19 +310,27 @@ class ServerOptions:
                 "--tls-certificate and --tls-key"
             )
 
-    def refuse_taken(self) -> None:
-        """Raise if the address cannot be listened at; its port is free again afterwards."""
-        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
-        with socket.socket(family) as probe:
-            if os.name == "posix":  # what ended just now does not count, as for the server itself
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((self.host, self.port))
-            except OSError as error:
-                raise UsageError(
-                    f"the service cannot listen at {self.host}, port {self.port}: "
-                    f"{error.strerror}; choose another: --port or --host"
-                ) from None
+    def refuse_taken(self, settings: Settings | None = None) -> None:
+        """Raise if it cannot listen at its address, or at that of its settings' wire."""
+        _refuse_taken(self.host, self.port, "--port or --host")
+        wire = None if settings is None else settings.wire
+        if wire is not None:
+            _refuse_taken(wire.host, wire.port, "port of [wire] in service.toml")
+
+
+def _refuse_taken(host: str, port: int, where: str) -> None:
+    """Raise if an address cannot be listened at; its port is free again afterwards."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        if os.name == "posix":  # what ended just now does not count, as for the server itself
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise UsageError(
+                f"the service cannot listen at {host}, port {port}: {error.strerror}; choose "
+                f"another: {where}"
+            ) from None
 
 
 class _BoundedServer(H11Protocol):

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from tacit.accounting.ledger_chain import canonical
 from tacit.arithmetic.exact import show
+from tacit.errors import DataSourceError
 from tacit.report.text import protects_line
 from tacit.service.access import Caller, demand
 from tacit.service.hosting.declaring import HOSTING, SentDeclaration, changes_of, notes_on
@@ -175,7 +176,15 @@ def _checked(
     made: SentDeclaration, body: DeclarationBody, caller: Caller, state: ServiceState
 ) -> tuple[Dataset, DatasetSettings]:
     """Raise if a declaration is invalid, or shares a budget that the caller may not set."""
-    dataset, how = state.datasets.check(made, body.replaces)
+    try:
+        dataset, how = state.datasets.check(made, body.replaces)
+    except DataSourceError:  # whose message may quote the data
+        raise Problem(
+            "invalid_request",
+            "a table cannot be opened as it is declared",
+            "look at its path, which begins with data/, and at how the file is read; the operator "
+            "puts files there, and sees more with tacit check",
+        ) from None
     if how.refresh is not None:
         Schedule.parse(how.refresh)
     if how.people is not None:
