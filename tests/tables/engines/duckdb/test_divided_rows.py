@@ -88,6 +88,21 @@ def test_occurrences_are_counted(numbers, first):
         assert found.tolist() == [Counter(numbers)[n] for n in numbers]
 
 
+@pytest.mark.parametrize("kind", WHOLE_TYPES.values())
+def test_numbers_of_few_bits_are_counted_from_end_to_end(kind):
+    ends = np.iinfo(kind)
+    numbers = [*range(ends.min, ends.min + 300), *range(ends.max - 300, ends.max + 1)]
+    if ends.bits <= 16:
+        numbers += range(ends.min, ends.max + 1)
+    numbers = [n for n in numbers if ends.min <= n <= ends.max]
+    for several in (numbers, [n for n in numbers if n < 0], [n for n in numbers if n >= 0]):
+        found = occurrences(np.array(several, kind))
+        times = Counter(several)
+        if found is not None:
+            assert found.tolist() == [times[n] for n in several]
+        assert (found is None) == (max(several, default=0) - min(several, default=0) > 1e9)
+
+
 # What lies on the disk: no row, no name, nothing for others, nothing afterwards.
 
 

@@ -169,8 +169,10 @@ def occurrences(numbers: NDArray[Any]) -> NDArray[np.uint32] | None:
     first = numbers.min()
     if int(numbers.max()) - int(first) > _SPREAD * len(numbers):
         return None
-    indices = numbers - first if first else numbers
-    counts = np.bincount(indices.astype(np.int64)).astype(np.uint32)
+    if numbers.dtype != np.uint64:  # 8 bits do not hold the difference of two numbers of 8 bits
+        numbers = numbers.astype(np.int64, copy=False)
+    indices: NDArray[np.int64] = (numbers - numbers.dtype.type(first)).astype(np.int64, copy=False)
+    counts: NDArray[np.uint32] = np.bincount(indices).astype(np.uint32)
     return np.take(counts, indices)
 
 
