@@ -7,6 +7,7 @@ import signal
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -95,12 +96,31 @@ def connection(request: pytest.FixtureRequest, postgres: Database) -> Iterator[A
         yield made
 
 
+def prepares(request: pytest.FixtureRequest) -> bool:
+    return "pooler" not in request.node.name
+
+
+def test_after_a_rollback_statements_are_as_they_were(
+    connection: Any, request: pytest.FixtureRequest
+) -> None:
+    for _ in range(9):  # so often that psycopg would prepare it
+        connection.execute("select %s::int", [1])
+    run_all(connection, [("select $1::int", [2])])
+    with suppress(ZeroDivisionError), connection.transaction():
+        for _ in range(9):
+            connection.execute("select %s::int", [1])
+        raise ZeroDivisionError
+    (done,) = run_all(connection, [("select $1::int", [3])])
+    assert done.rows == [(3,)]
+    assert bool(statements_prepared(connection)) is prepares(request)
+
+
 def statements_prepared(connection: Any) -> int:
     row = connection.execute("select count(*) from pg_prepared_statements").fetchone()
     return int(row[0])
 
 
-def test_statements_give_what_cursors_give(connection: Any) -> None:
+def test_statements_give_what_cursors_give(connection: Any, request: pytest.FixtureRequest) -> None:
     sent = [
         None,
         True,
@@ -142,7 +162,7 @@ def test_statements_give_what_cursors_give(connection: Any) -> None:
         assert one.rows == [connection.execute(f"select {told}", sent).fetchone()]
         assert (none.rows, none.changed, changed.rows, changed.changed) == ([], 0, [], 3)
         assert (made.rows, made.changed) == ([], 0)
-    assert bool(statements_prepared(connection)) is (connection.prepare_threshold is not None)
+    assert bool(statements_prepared(connection)) is prepares(request)
 
 
 def test_replies_longer_than_any_buffer_come_whole(connection: Any) -> None:

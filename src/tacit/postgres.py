@@ -121,9 +121,6 @@ def with_defaults(given: Mapping[str, Any], **more: str) -> dict[str, Any]:
     return {**known, **given}
 
 
-_OFTEN = 3  # times that psycopg runs a statement on a connection before the server prepares it
-
-
 def connect(options: Mapping[str, Any]) -> Connection | Refused:
     """Return a connection whose transactions start and end by hand, or why there is none."""
     psycopg = need("psycopg", "postgres")
@@ -138,12 +135,13 @@ def connect(options: Mapping[str, Any]) -> Connection | Refused:
 
 
 def prepare_where_direct(connection: Connection) -> None:
-    """Have the server prepare the statements that are run often, unless a pooler is in between."""
+    """Have the server prepare what :func:`run_all` sends, unless a pooler is in between."""
     # A pooler in transaction mode would run a statement that another one prepared under the name.
-    # It has a number of its own for the connection, and not that of the server's process.
+    # It has a number of its own for the connection, and not that of the server's process.  psycopg
+    # prepares nothing itself: after a rollback it has the server forget all that is prepared.
     row = connection.execute("select pg_backend_pid()").fetchone()
     if row is not None and row[0] == connection.info.backend_pid:
-        connection.prepare_threshold = _OFTEN
+        _prepared[connection] = {}
 
 
 def is_cut(state: str | None, connection: Connection) -> bool:
@@ -166,7 +164,8 @@ class Done(NamedTuple):
     changed: int  # rows that it inserted, changed or returned
 
 
-# By the text and the types of its values, the name of each statement that a server has prepared.
+# By the text and the types of its values, the name of each statement that a server has prepared: of
+# connections on which it may.
 _Key: TypeAlias = tuple[str, tuple[int, ...]]
 _prepared: weakref.WeakKeyDictionary[Connection, dict[_Key, bytes]] = weakref.WeakKeyDictionary()
 
@@ -177,7 +176,7 @@ def run_all(connection: Connection, statements: Iterable[Statement]) -> list[Don
     # between.  After an interrupt the connection is closed: replies may be on their way.
     libpq, expected = connection.pgconn, list[_Key | None]()
     ready = [(text, *_dumped(connection, values)) for text, values in statements]
-    names = None if connection.prepare_threshold is None else _prepared.setdefault(connection, {})
+    names = _prepared.get(connection)
     try:
         libpq.enter_pipeline_mode()
         for text, sent, types in ready:
