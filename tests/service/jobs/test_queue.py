@@ -517,6 +517,31 @@ def test_they_answer_wake_up_and_stop(workers_queue: Queue) -> None:
     assert find(workers_queue, late).state == "queued"
 
 
+def test_a_job_that_comes_while_a_worker_looks_does_not_wait_for_its_pause(
+    workers_queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_PAUSE", 3_600.0)
+    claim, added = workers_queue.claim, list[Job]()
+
+    def comes_late(worker: str) -> Job | None:
+        """Look, and only then have the job added: its call finds no one who waits."""
+        found = claim(worker)
+        if not added:
+            added.append(add(workers_queue))
+            workers.wake()
+        return found
+
+    monkeypatch.setattr(workers_queue, "claim", comes_late)
+    workers = Workers(workers_queue, lambda _: Outcome(True), lambda: None, 1)
+    workers.start()
+    while not added:
+        time.sleep(0.001)
+    try:
+        assert over(workers_queue, added[0]).outcome == "done"
+    finally:
+        workers.stop()
+
+
 @pytest.mark.parametrize(
     ("error", "code"),
     [

@@ -37,6 +37,7 @@ class Workers:
         self._name = secrets.token_hex(16)
         self._stopping = threading.Event()
         self._work = threading.Condition()
+        self._woken = 0  # how often; so that no call between a look and a wait is lost
         self._threads: list[threading.Thread] = []
         self._claimed: set[str] = set()
 
@@ -53,6 +54,7 @@ class Workers:
     def wake(self) -> None:
         """Wake a worker: there is a new job."""
         with self._work:
+            self._woken += 1
             self._work.notify()
 
     def stop(self, seconds: float = 10.0) -> None:
@@ -66,6 +68,7 @@ class Workers:
 
     def _work_on(self) -> None:
         while not self._stopping.is_set():
+            woken = self._woken
             # A claim made before the database became unavailable ends with its lease.
             job = _try_database(lambda: self._queue.claim(self._name))
             if job is not None:
@@ -74,7 +77,7 @@ class Workers:
                 self._claimed.discard(job.id)
                 continue
             with self._work:
-                if not self._stopping.is_set():
+                if self._woken == woken and not self._stopping.is_set():
                     self._work.wait(_PAUSE)
 
     def _finish(self, job: Job, outcome: Outcome) -> None:
