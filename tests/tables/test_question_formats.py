@@ -256,7 +256,8 @@ def test_keys_that_stand_elsewhere_are_read_for_the_columns() -> None:
         ({"answers": N, "by": 3}, "by must be a text or a list"),
         ({"answers": N, "keys": [1]}, "keys are the values of a grouping column"),
         ({"answers": N, "cut": {"band": {"column": "age"}}}, "the cut 'band' must be like"),
-        ({"answers": N, "total": "1/2"}, "total goes with weights"),
+        ({"answers": N, "total": "1/2"}, "weights with a total: epsilon = { n = 1,"),
+        ({"answers": {"n": {"statistic": "mean"}}}, "lacks column$"),
         ({"answers": {"n": {"statistic": "histogram", "column": "a", "edges": 3}}}, "edges"),
         ({"answers": {"n": {"statistic": "hist"}}}, "asks 'hist'; did you mean 'histogram'"),
         ({"answers": {"n": {"statistic": "average"}}}, "asks 'average'; did you mean 'mean'"),
@@ -401,8 +402,9 @@ def test_people_are_made_before_they_are_filtered(session: tc.Session) -> None:
     ],
 )
 def test_what_does_not_fit_is_refused(session: tc.Session, fields: object, told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=told) as raised:
         question(session, **fields)  # type: ignore[arg-type]
+    assert "--" not in str(raised.value)  # what is written in fields has no options
 
 
 def test_numbers_with_fractions_are_no_groups() -> None:

@@ -83,6 +83,9 @@ class Problem(TacitError):  # noqa: N818  (the word of RFC 9457)
 
 
 _FIELDS = {
+    r"\[tables\.(\w+)\] key = '(\w+)'": r'"key": "\2" of "\1" in "tables"',
+    r"\[tables\.(\w+)\]": r'"tables": {"\1": {"path": "\1.parquet"}}',
+    r"lacks (name|unit): \1 = '(\w+)'": r'lacks \1: "\1": "\2"',
     r"must be a table of fields": "must be a JSON object",
     r",? session\.group_by\(\.\.\.\)\.agg\(\.\.\.\)\.release\(\.\.\.\)": "",
     r"release\((epsilon|rho)='([^']*)'\)": r'"\1": "\2"',
@@ -123,7 +126,7 @@ def in_fields(message: str) -> str:
 
 
 # Fields as a file of TOML has them, such as ``unit = { person = 'id', rows = 5 }``.
-_DECLARED = re.compile(r"(?:\b(\w+) = )?\{ ((?:statistic|person|epsilon) = [^{}]*) \}")
+_DECLARED = re.compile(r"(?:\b(\w+) = )?\{ ((?:statistic|person|epsilon|n) = [^{}]*) \}")
 
 
 def _json(declared: re.Match[str]) -> str:

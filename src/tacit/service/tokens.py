@@ -331,7 +331,7 @@ class Tokens:
         if stored.ended is not None or self._clock() >= stored.caller.expires:
             raise Problem(
                 "unauthenticated",
-                f"the token is void: {stored.why or 'expired'}",
+                f"the {'link' if kind == ONCE else 'token'} is void: {stored.why or 'expired'}",
                 "ask for a new one",
             )
         return stored

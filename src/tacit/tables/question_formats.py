@@ -84,6 +84,7 @@ class QuestionRequest:
     name: str | None = None
     plot: str | None = None
     certificates: tuple[str, ...] = ()
+    flag: str = ""  # what stands before a field where it was typed: ``--`` on the command line
 
     @property
     def parts(self) -> tuple[QuestionRequest, ...]:
@@ -96,7 +97,10 @@ class QuestionRequest:
             return session.sql(self.sql)
         if not self.aggregates:
             raise UsageError(
-                "nothing is asked: say --count, --mean age:0:100 or another; see --help"
+                self._words(
+                    "nothing is asked: say --count, --mean age:0:100 or another; see --help",
+                    "nothing is asked: give answers, such as n = { statistic = 'count' }",
+                )
             )
         built = self._rows(session).agg(**self.aggregates)
         if self.by:
@@ -104,28 +108,44 @@ class QuestionRequest:
             for name in self.by if keys is None else ():
                 if name in built.schema and built.schema[name].kind in ("float", "decimal"):
                     raise UsageError(
-                        f"{name!r} holds numbers with fractions, too many values to be groups; cut "
-                        f"it: --cut {name}:0,10,20 --by {name}_group, or list whole numbers, "
-                        "--keys 1,2,3, or those with a label in the file, --keys labels"
+                        f"{name!r} holds numbers with fractions, too many values to be groups: "
+                        + self._words(
+                            f"cut it, --cut {name}:0,10,20 --by {name}_group, or list whole "
+                            "numbers, --keys 1,2,3, or those with a label in the file, "
+                            "--keys labels",
+                            "group by bins of it (cut), or list whole numbers, or take those "
+                            "with a label in the file (keys)",
+                        )
                     )
             if keys is None and self.delta is None:
                 raise UsageError(
                     f"the values of {', '.join(self.by)} are not known to be public. Either list "
-                    "them (--keys a,b,c or --keys-file public.csv; in a plan, keys = [...]), or "
-                    "release only the groups above a threshold (partition selection), which takes "
-                    "a delta: --delta 1e-7, from a budget with --budget-delta"
+                    + self._words("them (--keys a,b,c or --keys-file public.csv), or ", "keys, or ")
+                    + "release only the groups above a threshold (partition selection), which "
+                    + self._words(
+                        "takes a delta: --delta 1e-7, from a budget with --budget-delta",
+                        "takes a delta, from a budget that has one",
+                    )
                 )
             built = built.group_by(*self.by, keys=keys, rounds=self.rounds)
         elif self.rounds != 1:
-            raise UsageError("rounds are for groups that nobody listed: name the column, --by plan")
+            raise UsageError(
+                "rounds are for groups that nobody listed: name the column"
+                + self._words(", --by plan", " in by")
+            )
         return built
+
+    def _words(self, typed: str, in_fields: str) -> str:
+        """Return words for whoever typed options, or for a reader of fields."""
+        return typed if self.flag else in_fields
 
     def _rows(self, session: Session) -> Question:
         """Return the rows, or the people, that the question is about."""
         if self.where_person and not self.per_person:
             raise UsageError(
-                "--where-person chooses among people, in a table of one row per person: make it "
-                "with --per-person total=sum:cost:0:5000"
+                self._words("--where-person", "where_person")
+                + " chooses among people, in a table of one row per person: make it with "
+                + self._words("--per-person total=sum:cost:0:5000", "per_person")
             )
         rows = session.filter()
         for join in self.joins:
@@ -159,8 +179,9 @@ class QuestionRequest:
             "tag": self.tag,
         }
 
-    def loss(self, flag: str = "") -> Budget | None:
+    def loss(self) -> Budget | None:
         """Return what the release may spend in all; None where that is not said."""
+        flag = self.flag
         amounts = (self.epsilon, self.delta, self.rho, self.total)
         if self.free and any(amount is not None for amount in amounts):
             raise UsageError(
@@ -171,7 +192,10 @@ class QuestionRequest:
         if weighted is (self.total is None):
             raise UsageError(
                 f"{flag}total goes with weights, and weights with a {flag}total: "
-                f"{flag}epsilon n=1,cost=3 {flag}total 0.5"
+                + self._words(
+                    "--epsilon n=1,cost=3 --total 0.5",
+                    "epsilon = { n = 1, cost = 3 } and a total of 0.5",
+                )
             )
         return read_loss(whole[0], self.delta, whole[1], flag)
 
@@ -669,8 +693,9 @@ def statistic(described: object, label: str, declared: bool = False) -> TableSta
             )
     described = {**of.bare, **described}
     missing = [field for field in of.fields if field not in described]
-    if declared and set(missing) in ({*_BOUNDS}, {"bounds"}, {"keys"}):
-        missing = []
+    of_column = {*_BOUNDS, "bounds", "keys"}  # what a declared column has
+    if declared and {*missing} & of_column in ({*_BOUNDS}, {"bounds"}, {"keys"}):
+        missing = [field for field in missing if field not in of_column]
     if missing:
         raise UsageError(f"the answer {label!r} ({name}) lacks {', '.join(missing)}")
     options = {field: described[field] for field in more if field in described}

@@ -285,7 +285,7 @@ def loss_of(epsilon: Number | None, rho: Number | None) -> Budget:
     """Return the loss that was said."""
     loss = read_loss(epsilon, None, rho)
     if loss is None or not loss.amount:
-        raise UsageError("say the privacy loss: expected_error(epsilon=1) or (rho='1/10')")
+        raise UsageError("say the privacy loss: epsilon=1, or rho='1/10'")
     refuse_negligible(loss)
     return loss
 

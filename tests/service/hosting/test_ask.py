@@ -112,6 +112,7 @@ def test_numbers_are_read_as_they_are_written() -> None:
         ({"sql": "a", "tag": "a\nb"}, "tag of the request is a line"),
         ({"sql": "a", "tag": "?"}, "tag of the request is a line"),
         ({"sql": "a", "table": 3}, "must be text"),
+        ({"questions": [{"sql": "a", "rho": 1}]}, "rho is of the whole plan"),
     ],
 )
 def test_what_is_no_request(said: dict[str, Any], told: str) -> None:

@@ -193,9 +193,10 @@ def priced_job(
         tag=output.tag if output else None,
         plot=output.plot if output else None,
         certificates=tuple(output.certificate or ()) if output else (),
+        flag="--",
     )
     total = read_loss(budget.budget_epsilon, budget.budget_delta, budget.budget_rho, "--budget-")
-    request.loss("--")
+    request.loss()
     protects = unit_in(source)
     return ReleaseRun(
         table, protects, total, budget.ledger, (request,), bool(output and output.yes)

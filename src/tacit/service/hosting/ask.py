@@ -224,7 +224,10 @@ class Ask:
         members = []
         for number, one in enumerate(questions, 1):
             with _in_question(number):
-                known_fields(mapping(one, "the question"), _WAYS, "the question")
+                paid = next((name for name in _PRICE if name in mapping(one, "the question")), None)
+                if paid is not None:
+                    raise UsageError(f"{paid} is of the whole plan: write it beside questions")
+                known_fields(one, _WAYS, "the question")
                 member = cls.from_json(one)
                 members.append({member.way: member.content})
         content: dict[str, Any] = {"questions": members}

@@ -280,8 +280,8 @@ class Hosted:
             raise Problem(
                 "not_found",
                 "no team has asked yet, and each has its own budget",
-                "a budget and caps that hold from the first question on belong in the files: "
-                "budget of the data set, and [caps] of service.toml",
+                "declare the budget of each, and have the operator set caps: they hold from the "
+                "first question on",
             )
         return max(teams, key=lambda team: self.ledger(team).spent.amount)
 

@@ -202,8 +202,8 @@ def _refuse_hidden_people(declared: Mapping[str, Dataset], settings: Settings) -
                 if other != name and (people is None or people != settings.dataset(other).people):
                     raise UsageError(
                         f"{other!r} and {name!r} read the same table, so they contain the same "
-                        "people, and each would spend a budget of its own: set people = '...' "
-                        "for both in service.toml, or declare one data set"
+                        "people, and each would spend a budget of its own: declare one data set, "
+                        "or have the operator set people = '...' for both in service.toml"
                     )
     for name, dataset in declared.items():
         for table in dataset.tables.keys() - set(dataset.protected):

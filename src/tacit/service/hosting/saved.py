@@ -15,6 +15,7 @@ from tacit.service.database import Database, metadata
 from tacit.service.hosting.ask import Ask, words_of
 from tacit.service.hosting.datasets import Hosted
 from tacit.service.problem import Problem
+from tacit.tables.question import charge_of
 
 MAX_SAVED = 200  # of one person, per data set
 
@@ -56,10 +57,12 @@ class SavedQuestions:
         """Save a question that the data set can be asked.
 
         Raises:
-            UsageError: it cannot be asked.
+            UsageError: it cannot be asked, or not at its price.
             Problem: the caller has too many.
         """
         words = words_of(ask.asked(hosted, caller), ask.tag)
+        if ask.price.keys() - {"tag"}:
+            charge_of(ask.question(hosted, caller), **ask.price)
         values: dict[str, Any] = {
             "id": secrets.token_hex(16),
             "dataset": hosted.name,

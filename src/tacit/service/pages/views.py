@@ -464,6 +464,7 @@ def row(one: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "id": one["id"],
         "question": _asked_sql(one) or one.get("question") or one["id"],
+        "words": one.get("question") or "",
         "dataset": one["dataset"],
         "asked_by": one.get("asked_by") or "",
         "when": when(one.get("asked_at")),

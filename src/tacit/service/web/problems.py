@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -28,6 +29,7 @@ from tacit.service.problem import Problem, problem_of
 
 
 _log = logging.getLogger("tacit.service")
+_UNPRICED = re.compile(r'say what this release may spend: "(epsilon|rho)": .*')
 _CLIENT = "tacit/"  # as tc.connect names itself: its reader writes Python
 
 
@@ -46,7 +48,11 @@ def form_problem(error: Exception) -> Problem:
         return Problem("invalid_request", f"{first['loc'][0]}: {_wrong_field([first], None)}")
     if isinstance(error, ValueError) and not isinstance(error, TacitError):
         return Problem("invalid_request", "a field of the form has a value of the wrong kind")
-    return problem_of(error).in_fields()
+    problem = problem_of(error).in_fields()
+    unpriced = _UNPRICED.fullmatch(problem.message)
+    if unpriced is None:
+        return problem
+    return Problem(problem.code, f"fill in {unpriced[1]}: what this release may spend, such as 1/2")
 
 
 def handle_problems(app: FastAPI, signed_in: Callable[[Request], Caller | None]) -> None:
@@ -107,21 +113,32 @@ async def reply_to(
     reads = "text/html" in request.headers.get("accept", "")
     if not reads or request.url.path.startswith("/v1/"):
         return rendered(problem, status, **headers)
-    if problem.code == "unauthenticated" and request.method == "GET":
+    signing_in = f"{request.url.path}/".startswith("/sign-in/")
+    if problem.code == "unauthenticated" and request.method == "GET" and not signing_in:
         return RedirectResponse("/sign-in", status_code=303)
     settings = request.app.state.tacit.settings
-    if request.url.path == "/sign-in":
+    if signing_in:
         wrong = {"message": problem.message, "remedy": ""}
         text = page("sign_in.html", settings.title, None, {"wrong": wrong, "login": settings.login})
     else:
         given = {"heading": _HEADINGS.get(problem.code, "That did not work")}
         for_programs = problem.remedy.startswith("GET ")
-        given |= {"message": problem.message, "remedy": "" if for_programs else problem.remedy}
+        message = "; ".join(_in_address(problem)) or problem.message
+        given |= {"message": message, "remedy": "" if for_programs else problem.remedy}
+        given["back"] = request.url.path if message != problem.message else ""  # a route of ours
         caller = getattr(request.state, "caller", None)
         if caller is None:  # an address that does not exist asks no one who calls
             caller = await run_in_threadpool(request.app.state.signed_in, request)
         text = page("error.html", settings.title, caller, given)
     return HTMLResponse(text, status or problem.status, headers)
+
+
+def _in_address(problem: Problem) -> Iterator[str]:
+    """Yield what is wrong in the address of a page, for someone who followed a link."""
+    for one in problem.details.get("fields", ()):
+        source, _, name = one["field"].partition(".")
+        if source == "query":
+            yield f"{name} in the address: {one['wrong']}"
 
 
 _HEADINGS = {

@@ -124,7 +124,7 @@ def test_a_preview_says_the_price_the_errors_and_the_odds(client, ada):
     [
         ({"sql": "drop table visits", "amount": "1"}, "changes something"),
         ({"sql": SQL, "amount": "much"}, "must be a number"),
-        ({"sql": SQL, "amount": ""}, "what this release may spend"),
+        ({"sql": SQL, "amount": ""}, "fill in epsilon: what this release may spend"),
         ({"sql": "", "amount": "1"}, "ask in one way"),
         ({"sql": SQL, "amount": "1", "tag": "x" * 300}, "tag"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -10,6 +11,8 @@ import tacit as tc
 from support.clinic import make_clinic
 from support.service.client import running
 from support.service.pages import browser
+from tacit.service.access import Grant
+from tacit.service.tokens import ONCE
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +48,27 @@ def test_a_token_that_is_none_is_said_where_it_was_written(client):
     page = browser(client, None).post("/sign-in", token="tacit_" + "A" * 96)
     assert (page.status_code, 'role="alert"' in page.text) == (401, True)
     assert 'type="password"' in page.text
+
+
+@pytest.mark.parametrize("code", ["of nothing", "used"])
+def test_a_link_that_does_not_sign_in_says_why(client, code):
+    if code == "used":
+        code, _ = client.state.tokens.create("ada", [Grant("analyst", "*")], 60, kind=ONCE)
+        assert browser(client, None).get(f"/sign-in/once?code={code}").status_code == 303
+    page = browser(client, None).get(f"/sign-in/once?code={code}")
+    assert page.status_code == 401
+    said = re.search(r'role="alert"><p><strong>(.*?)</strong>', page.text)
+    assert said
+    assert said[1] in ("the link is void: used", "the token is not one of this service")
+    assert 'type="password"' in page.text
+
+
+def test_a_page_with_a_wrong_address_says_what_and_leads_back(client):
+    page = browser(client, "analyst").get(f"/releases/{'0' * 32}?first=0&wait=x")
+    assert page.status_code == 400
+    assert "first in the address: write 1 or more" in page.text
+    assert f'href="/releases/{"0" * 32}"' in page.text
+    assert "evil.example" not in browser(client, "analyst").get("//evil.example?first=0").text
 
 
 def test_what_is_refused_is_a_page_with_the_reason(client):

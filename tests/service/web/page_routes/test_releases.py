@@ -124,7 +124,9 @@ def test_a_release_is_headed_by_its_sql_and_said_in_words(ada, rita):
         assert re.search(
             r"In words</dt>\s*<dd>The number of rows; .*for each site: 1, 2, 3</dd>", page
         ), page
-    assert f"{SQL}</a>" in rita.get("/approvals").text
+    waiting = rita.get("/approvals").text
+    assert f"{SQL}</a>" in waiting
+    assert re.search(r"<span[^>]*>The number of rows; .*for each site: 1, 2, 3</span>", waiting)
 
 
 def test_a_curator_sees_who_waits_also_where_another_decides(client):
