@@ -13,7 +13,7 @@ import pytest
 from tacit.accounting import open_ledger
 from tacit.accounting.ledger_sqlite import SqliteStore
 from tacit.tables.dataset.declaration import Dataset
-from tacit.tables.engines.duckdb.engine import IdleInstances
+from tacit.tables.engines.duckdb.instances import IdleInstances
 
 FINISHED = """
 name = "clinic"

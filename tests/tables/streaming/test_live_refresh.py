@@ -12,7 +12,7 @@ import tacit as tc
 from support.servers.left_out import if_installed
 from support.threads import at_once
 from tacit.errors import DataSourceError, LedgerError
-from tacit.tables.engines.duckdb.engine import IdleInstances
+from tacit.tables.engines.duckdb.instances import IdleInstances
 from tacit.tables.open_source import open_source
 from tacit.tables.release.opened_table import OpenedTable
 

@@ -35,8 +35,9 @@ from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.tables.engines.base import EngineMemoryError
 from tacit.tables.engines.duckdb import parquet as duck_parquet
-from tacit.tables.engines.duckdb.engine import DuckEngine, IdleInstances, SharedInstance, shared
-from tacit.tables.engines.duckdb.engine import idle as all_idle
+from tacit.tables.engines.duckdb.engine import DuckEngine
+from tacit.tables.engines.duckdb.instances import IdleInstances, SharedInstance, shared
+from tacit.tables.engines.duckdb.instances import idle as all_idle
 from tacit.tables.engines.duckdb.parquet import (
     check_remote,
     parquet_view,
