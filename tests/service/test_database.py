@@ -120,6 +120,14 @@ def test_an_error_of_a_query_quotes_nothing(any_database: Database) -> None:
     assert any_database.reachable()
 
 
+def test_a_text_that_cannot_be_stored_is_the_requests_fault(filled: Database) -> None:
+    query = Prepared(sa.select(_things).where(_things.c.id == sa.bindparam("name")))
+    if filled.on_server:  # SQLite stores it
+        with pytest.raises(Problem, match="a character that the service cannot store"):
+            filled.rows(query, name="a\0b")
+    assert filled.rows(query, name="a")
+
+
 def test_connections_that_were_closed_are_opened_again(filled: Database) -> None:
     count = Prepared(sa.select(sa.func.count()).select_from(_things))
     filled.close()

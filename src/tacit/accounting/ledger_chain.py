@@ -96,15 +96,23 @@ class Accounts:
         """Return every account that has a cap or has spent, by name."""
         return [self.of(name) for name in sorted({*self.caps, *self.spent})]
 
-    def require(self, names: Iterable[str], cost: Budget) -> None:
-        """Raise if a cap does not cover a cost."""
-        for account in map(self.of, names):
-            if account.cap is not None and not account.cap.covers(account.spent + cost):
-                raise BudgetError(
-                    f"the release costs {cost} and {account.remaining} is left of {account.cap}, "
-                    f"the cap of {account.name}: nothing was spent. Ask for less, or have "
-                    "the cap raised"
-                )
+    def require(self, names: Iterable[str], cost: Budget, least: Budget | None = None) -> None:
+        """Raise if a cap does not cover a cost, or only if it also leaves less than ``least``."""
+        exceeded = [
+            (account.remaining, account)
+            for account in map(self.of, names)
+            if account.remaining is not None
+            and account.cap is not None
+            and not account.cap.covers(account.spent + cost)
+        ]
+        if not exceeded:
+            return
+        left, account = min(exceeded, key=lambda one: one[0].amount)  # what can be spent
+        if least is None or left.amount < least.amount:
+            raise BudgetError(
+                f"the release costs {cost} and {left} is left of {account.cap}, the cap of "
+                f"{account.name}: nothing was spent. Ask for less, or have the cap raised"
+            )
 
     def count(self, event: str, body: Mapping[str, Any]) -> None:
         """Count an event of the chain."""
@@ -863,7 +871,10 @@ class CheckedChain:
 
 def _charge(head: Head, accounts: Accounts, payment: Payment) -> Event:
     """Return the event of a charge, or raise if it is not covered."""
-    payer, paid = payment.payer, affordable(payment.cost, head)
+    payer = payment.payer
+    if payer.accounts:  # an error names what leaves least: a cap, or the budget
+        accounts.require(payer.accounts, payment.cost.cost_in(head.total.kind), head.remaining)
+    paid = affordable(payment.cost, head)
     body: dict[str, Any] = {"question": dict(payment.question), "cost": paid.charged_json()}
     body["format"] = FORMAT
     if payer.accounts:

@@ -380,7 +380,8 @@ def revoke(token: _Id, folder: _Folder = ".") -> None:
     with _tokens(folder) as (tokens, _):
         if tokens.get(token) is None:
             raise UsageError(f"there is no token {token!r}: tacit token list shows all of them")
-        print(f"{tokens.revoke(token)} tokens are void now")
+        void = tokens.revoke(token)
+        print(f"{void} token{' is' if void == 1 else 's are'} void now")
 
 
 @contextmanager

@@ -617,6 +617,9 @@ def _hidden_errors() -> Iterator[None]:
         yield
     except exc.IntegrityError:
         raise  # two wrote the same row: the caller handles it
+    except exc.DataError:  # PostgreSQL's, of NUL
+        message = "a text of the request has a character that the service cannot store"
+        raise Problem("invalid_request", message, "leave out the character NUL") from None
     except exc.SQLAlchemyError as error:
         state = getattr(getattr(error, "orig", None), "sqlite_errorname", "")
         cause = "its disk is full" if state == "SQLITE_FULL" else "it cannot be reached or written"

@@ -83,6 +83,10 @@ class Problem(TacitError):  # noqa: N818  (the word of RFC 9457)
 
 
 _FIELDS = {
+    r"(\w+) in \[\[question\]\] must be text in quotes": r"\1 must be text",
+    r"give keys=\[\.\.\.\], or declare them in a data set": (
+        'list them, "keys" of a question, or group by a column whose categories are declared'
+    ),
     r"\[tables\.(\w+)\] key = '(\w+)'": r'"key": "\2" of "\1" in "tables"',
     r"\[tables\.(\w+)\]": r'"tables": {"\1": {"path": "\1.parquet"}}',
     r"lacks (name|unit): \1 = '(\w+)'": r'lacks \1: "\1": "\2"',

@@ -329,11 +329,11 @@ class Tokens:
         if stored is None or (kind is not None and stored.kind != kind):
             raise _unknown()
         if stored.ended is not None or self._clock() >= stored.caller.expires:
-            raise Problem(
-                "unauthenticated",
-                f"the {'link' if kind == ONCE else 'token'} is void: {stored.why or 'expired'}",
-                "ask for a new one",
-            )
+            why = stored.why or "expired"
+            if kind == ONCE:
+                opened = "was opened before" if why == "used" else f"is void: {why}"
+                raise Problem("unauthenticated", f"this link {opened}", "ask for a new one")
+            raise Problem("unauthenticated", f"the token is void: {why}", "ask for a new one")
         return stored
 
     def _sweep(self) -> None:

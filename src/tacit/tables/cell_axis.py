@@ -323,6 +323,9 @@ def _rows(by: Sequence[str], keys: Any) -> list[Sequence[Any]]:
         raise UsageError(f"keys are a list, not the text {keys!r}")
     if isinstance(keys, Mapping):
         _check_columns(by, list(keys))
+        for name in by:
+            if isinstance(keys[name], (str, bytes)) or not hasattr(keys[name], "__iter__"):
+                raise UsageError(f"the keys of {name!r} are a list of values")
         return list(itertools.product(*(list(keys[name]) for name in by)))
     if hasattr(keys, "columns") or hasattr(keys, "column_names"):
         names = list(getattr(keys, "column_names", None) or keys.columns)

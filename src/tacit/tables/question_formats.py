@@ -106,6 +106,10 @@ class QuestionRequest:
         if self.by:
             keys = self._keys(built)
             for name in self.by if keys is None else ():
+                if name not in built.schema:
+                    raise UsageError(
+                        f"there is no column {name!r}; {did_you_mean(name, built.schema)}"
+                    )
                 if name in built.schema and built.schema[name].kind in ("float", "decimal"):
                     raise UsageError(
                         f"{name!r} holds numbers with fractions, too many values to be groups: "

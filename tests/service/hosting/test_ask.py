@@ -53,6 +53,7 @@ from tacit.service.hosting.ledgers import Ledgers
 from tacit.service.problem import Problem
 from tacit.service.settings import Settings
 from tacit.tables.engines.duckdb import engine
+from tacit.tables.engines.duckdb.instances import IdleInstances
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
 from tacit.tables.question import charge_of, check_release
@@ -128,6 +129,9 @@ def test_what_is_no_request(said: dict[str, Any], told: str) -> None:
         ({"question": {**FIELDS, "plot": "x.png"}}, "plot"),
         ({"question": {**FIELDS, "epsilon": 1}}, "epsilon"),
         ({"question": {**FIELDS, "sql": SQL}}, "sql"),
+        ({"question": {**FIELDS, "by": "site", "keys": {"site": 3}}}, "are a list of values"),
+        ({"question": {**FIELDS, "by": "site", "keys": {"site": None}}}, "are a list of values"),
+        ({"question": {**FIELDS, "by": "sitte"}}, "did you mean 'site'"),
         ({"question": FIELDS, "table": "nothere"}, "no table 'nothere'"),
         ({"described": {"by": []}}, "does not describe a question"),
     ],
@@ -434,7 +438,7 @@ def test_more_data_sets_than_a_process_keeps_open(
 ) -> None:
     monkeypatch.setattr(open_tables, "MAX_OPEN_TABLES", 4)
     monkeypatch.setattr(open_files, "most", 2)
-    monkeypatch.setattr(engine, "idle", engine.IdleInstances(0))  # they keep up to two open
+    monkeypatch.setattr(engine, "idle", IdleInstances(0))  # they keep up to two open
     datasets = small_data_sets(6, open_folder, tmp_path)
     ask = Ask.from_json({"sql": "select count(*) as n from t", "epsilon": 1})
     result = []

@@ -647,6 +647,7 @@ def test_a_release_by_group_replays_and_verifies():
         (("x", 3, ["a", "b"]), "k=3 of 2"),
         (("x", 1, ["a"]), "k=1 of 1"),
         (("x", 1, "ab"), "list of categories"),
+        (("x", 1, 3), "list of categories"),
         (("x", 1, ["a", "a"]), "given twice"),
         (("x", 1, [0.5, 1]), "cut numbers with a fraction"),
         (("x", 1, range(401)), "2 to 400"),

@@ -17,7 +17,7 @@ from tacit.accounting.ledger import Ledger, named_accounts, set_cap
 from tacit.accounting.ledger_chain import Account, Head, account_name, is_account
 from tacit.accounting.open_ledger import in_memory, open_ledger
 from tacit.errors import BudgetError, UsageError, did_you_mean
-from tacit.service.access import Caller
+from tacit.service.access import Caller, decide
 from tacit.service.database import Database
 from tacit.service.folder import declarations
 from tacit.service.hosting.declaring import (
@@ -28,7 +28,7 @@ from tacit.service.hosting.declaring import (
     refuse_declaration,
     with_hosting,
 )
-from tacit.service.hosting.ledgers import Ledgers
+from tacit.service.hosting.ledgers import ACCOUNT_KINDS, Ledgers
 from tacit.service.problem import Problem
 from tacit.service.settings import DatasetSettings, Settings
 from tacit.service.telemetry import log
@@ -169,16 +169,17 @@ def require(head: Head, accounts: Sequence[Account], costs: Sequence[Budget]) ->
     words = f"this release costs {cost}"
     if len(costs) > 1:
         words = f"these {len(costs)} releases cost {cost} together"
-    if not head.spending.affords(*costs):
-        raise BudgetError(
-            f"{words}, and {head.remaining} is left of {head.total}; nothing was spent"
-        )
-    for account in accounts:
-        if account.cap is not None and not account.cap.covers(account.spent + cost):
-            raise BudgetError(
-                f"{words}, and {account.remaining} is left of {account.cap}, "
-                f"the cap of {account.name}; nothing was spent"
-            )
+    exceeded = [] if head.spending.affords(*costs) else [(head.remaining, f"{head.total}")]
+    exceeded += [
+        (account.remaining, f"{account.cap}, the cap of {account.name}")
+        for account in accounts
+        if account.cap is not None
+        and account.remaining is not None
+        and not account.cap.covers(account.spent + cost)
+    ]
+    if exceeded:  # the least is what can be spent
+        left, limit = min(exceeded, key=lambda one: (one[0].amount, one[0].delta))
+        raise BudgetError(f"{words}, and {left} is left of {limit}; nothing was spent")
 
 
 class Hosted:
@@ -287,8 +288,10 @@ class Hosted:
 
     def ledger_shown(self, caller: Caller) -> Ledger:
         """Return the ledger that a caller is shown; an unused one if none exists yet."""
-        if self.owner.per_team and caller.team is None and not self._ledgers.teams(self.name):
-            return self._unpaid_ledger()
+        if self.owner.per_team and caller.team is None:
+            every = all(decide(caller, "see_releases", name).allowed for name in self.sharing())
+            if not (every and self._ledgers.teams(self.name)):
+                return self._unpaid_ledger()  # what a team spends is for it, and who sees all
         return self.ledger(self.team_shown(caller))
 
     def check_ledgers(self) -> None:
@@ -317,8 +320,14 @@ class Hosted:
     def set_caps(self, caps: Mapping[str, Budget | None], reason: str) -> None:
         """Set caps in every ledger of the data set; see :func:`set_cap`."""
         for account in caps:
+            kind = account.partition(":")[0]
             if not is_account(account):
                 account_name(account)
+            if kind not in ACCOUNT_KINDS:
+                raise UsageError(
+                    f"there are no accounts of the kind {kind!r}; "
+                    f"{did_you_mean(kind, ACCOUNT_KINDS)}"
+                )
         teams = self._ledgers.teams(self.name) if self.owner.per_team else [None]
         for team in teams:
             for account, cap in caps.items():

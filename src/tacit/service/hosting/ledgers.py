@@ -27,6 +27,8 @@ from tacit.tables.dataset.declaration import Dataset, identity, terms
 # The reasons of a cap that a declaration set; one that a person set has their own.
 _DECLARED = ("as service.toml says", "as declared")
 
+ACCOUNT_KINDS = ("team", "analyst", "dataset")  # what the names of accounts begin with
+
 _ledgers = sa.Table(
     "hosted_ledger",
     metadata,

@@ -487,7 +487,9 @@ class ReleaseService:
         # were free, and so how long the engine worked.)
         if job.is_visible(self._clock()):
             raise _decided(job.shown(self._clock()))
-        values = {"decided_by": caller.name, "decided": self._clock(), "state": "cancelled"}
+        values: dict[str, Any] = {"state": "cancelled"}
+        if job.decided_by is None:  # else who approved it stays
+            values |= {"decided_by": caller.name, "decided": self._clock()}
         states = ("waiting", "queued", "working", "over")
         return self._changed(job, caller, states, "release_cancelled", values)
 

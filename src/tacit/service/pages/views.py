@@ -62,6 +62,7 @@ def card(reply: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
         "purpose": reply.get("purpose") or "",
         "protects": protection(str(reply.get("protects") or "")),
         "budget": _bar(reply),
+        "wrong": reply.get("wrong", ""),
         "ask": f"{home_of(name)}/ask" if asks else None,
     }
 
@@ -440,7 +441,8 @@ _STATE_TEXT = {
     "refused": "A reviewer refused it; nothing was spent.",
     "failed": "It could not be answered, and it stays charged. Ask the same again, at the same "
     "price: it is answered under that charge and costs no more.",
-    "cancelled": "It was cancelled.",
+    "cancelled": "It was cancelled. What was charged stays charged: asked again, it costs no more. "
+    "Where it still waited for approval, nothing was spent.",
 }
 _MAX_GROUPS = 1000  # on a page
 _BY_GROUP = ("value", "standard_error", "low", "high", "refused")

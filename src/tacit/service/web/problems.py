@@ -21,6 +21,7 @@ from tacit.errors import RefusedError, TacitError, UsageError, did_you_mean
 from tacit.service.access import Caller
 from tacit.service.pages.frame import page
 from tacit.service.problem import Problem, problem_of
+from tacit.tables.question_formats import PRICE
 
 # Every error as a reply of one shape; what is not ours is named by its kind alone.
 #
@@ -118,7 +119,10 @@ async def reply_to(
         return RedirectResponse("/sign-in", status_code=303)
     settings = request.app.state.tacit.settings
     if signing_in:
-        wrong = {"message": problem.message, "remedy": ""}
+        message = "; ".join(_in_address(problem)) or problem.message
+        link = request.url.path == "/sign-in/once"
+        remedy = "Sign in with a token, or ask for a new link." if link else ""
+        wrong = {"message": message, "remedy": remedy}
         text = page("sign_in.html", settings.title, None, {"wrong": wrong, "login": settings.login})
     else:
         given = {"heading": _HEADINGS.get(problem.code, "That did not work")}
@@ -207,6 +211,9 @@ _KINDS = {
 def _wrong_field(errors: Sequence[Mapping[str, Any]], body: Any) -> str:
     """Describe the errors of one field, which are several where it may be of several kinds."""
     error = errors[0]
+    priced = error["loc"][-1] in PRICE and "questions" in error["loc"]
+    if error["type"] == "extra_forbidden" and priced:
+        return "the price is of the whole plan: write it beside questions"
     if error["type"] == "extra_forbidden":
         known = _known_fields(error["loc"], body)
         near = f"; {did_you_mean(str(error['loc'][-1]), known)}" if known else ""

@@ -211,9 +211,11 @@ class AbsoluteDeviationPart(NearQuantilesPart):
             low = np.maximum(low, 0)
             some = low <= high
             far = self.grid.cells / 2
-            ends = (low[some].min(), high[some].max()) if some.any() else (0.0, far)
+            least, most = 0.0, far
+            if some.any():  # a cell may reach beyond the bounds
+                least, most = min(low[some].min(), far), min(high[some].max(), far)
             value = _deviation(np.append(s, e[-1] + 1) - 0.5, np.append(0.0, f))
-            found.append([np.clip(value, *ends), ends[0], min(ends[1], far)])
+            found.append([np.clip(value, least, most), least, most])
         value, lower, upper = float(self.grid.step) * np.array(found).reshape(-1, 3).T
         unknown = np.full_like(value, np.nan)
         return {MedianAbsoluteDeviation.kind: Estimate(value, unknown, lower, upper)}

@@ -193,8 +193,8 @@ def top_k(
     if not isinstance(column, str):
         raise UsageError(f"a column is named by text, not by {shown_value(column)}")
     most = as_integer(as_fraction(k, "k"), "k", minimum=1)
-    if isinstance(keys, (str, bytes)):
-        raise UsageError(f"keys are a list of categories, not the text {keys!r}")
+    if keys is not None and (isinstance(keys, (str, bytes)) or not hasattr(keys, "__iter__")):
+        raise UsageError(f"keys are a list of categories, not {shown_value(keys)}")
     listed = None if keys is None else tuple(_category(key) for key in keys)
     if listed is not None:
         if not most <= len(listed) <= _MOST or len(listed) < 2:

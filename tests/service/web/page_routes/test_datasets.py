@@ -11,6 +11,7 @@ import tacit as tc
 from support.clinic import DECLARED, make_clinic
 from support.service.client import running
 from support.service.pages import browser
+from tacit.errors import LedgerError
 from tacit.service.pages.views import sql_of
 
 SQL = "select site, count(*) as n, avg(cost) as c from visits group by site"
@@ -35,6 +36,17 @@ def test_the_list_shows_what_one_may_see(client, ada):
     assert '<a href="/datasets/visits">visits</a>' in page.text
     assert "left of epsilon 1,000" in page.text or "left of epsilon 1000" in page.text
     assert "visits" not in browser(client, "analyst", "births").get("/datasets").text
+
+
+def test_a_ledger_that_is_away_hides_no_other_data_set(client, ada, monkeypatch):
+    def away(_hosted, _caller):
+        raise LedgerError("of a secret place")
+
+    monkeypatch.setattr("tacit.service.hosting.datasets.Hosted.ledger_shown", away)
+    page = ada.get("/datasets")
+    assert page.status_code == 200
+    assert "Not available now: the ledger of the data set cannot be used." in page.text
+    assert "secret" not in page.text
 
 
 def test_a_data_set_says_whom_it_protects_and_what_it_holds(ada):

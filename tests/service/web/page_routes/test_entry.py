@@ -59,7 +59,7 @@ def test_a_link_that_does_not_sign_in_says_why(client, code):
     assert page.status_code == 401
     said = re.search(r'role="alert"><p><strong>(.*?)</strong>', page.text)
     assert said
-    assert said[1] in ("the link is void: used", "the token is not one of this service")
+    assert said[1] in ("this link was opened before", "the token is not one of this service")
     assert 'type="password"' in page.text
 
 

@@ -175,7 +175,14 @@ def test_nobody_approves_what_they_asked(client):
 def test_a_question_is_given_up(ada):
     place = asked(ada, "1/9")
     assert ada.post(f"{place}/cancel").status_code == 303
-    assert "It was cancelled" in ada.get(place).text
+    assert "It was cancelled. What was charged stays charged" in ada.get(place).text
+
+
+def test_who_approved_what_is_cancelled_stays(client, ada, rita):
+    place = asked(ada, "1/23")
+    assert rita.post(f"{place}/approve").status_code == 303
+    ada.post(f"{place}/cancel")
+    assert client.state.release_service.queue.find(place.rpartition("/")[2]).decided_by == "rita"
 
 
 def test_releases_of_others_are_as_if_they_were_not_there(client, ada):

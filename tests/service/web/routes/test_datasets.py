@@ -124,6 +124,11 @@ def test_caps_under_caps(tmp_path: Path) -> None:
         assert "cap of analyst:ada" in over.json()["error"]["message"]
         over = client.post(f"{HERE}/releases", json={**COUNT, "epsilon": "3/2"}, token=eve)
         assert "cap of team:a" in over.json()["error"]["message"]
+        for price in (3, 2000):  # of all that does not cover it, what leaves least is named
+            over = client.post(f"{HERE}/releases", json={**COUNT, "epsilon": price}, token=eve)
+            assert "epsilon 1 is left of epsilon 3, the cap of team:a" in over.text
+        raised = {"epsilon": 2000, "team": "a", "reason": "all share one"}
+        assert client.put(f"{HERE}/budget", json=raised, token=curator).status_code == 400
         own = client.get(f"{HERE}/budget", token=ada).json()["accounts"]
         assert [one["name"] for one in own] == ["team:a", "analyst:ada"]
         every = client.get(f"{HERE}/budget", token=curator).json()["accounts"]
@@ -137,7 +142,7 @@ def test_caps_under_caps(tmp_path: Path) -> None:
         assert client.put(f"{HERE}/caps", json=none, token=curator).status_code == 200
         over = client.post(f"{HERE}/releases", json={**COUNT, "epsilon": "1/9"}, token=eve)
         assert over.status_code == 402
-        for wrong in ({"oncology": {"epsilon": 1}}, {"team:a": {"rho": 1}}, {}):
+        for wrong in ({"oncology": {"epsilon": 1}}, {"team:a": {"rho": 1}}, {}, {"teem:a": None}):
             said = {"caps": wrong, "reason": "why"}
             assert client.put(f"{HERE}/caps", json=said, token=curator).status_code == 400
 
@@ -168,7 +173,9 @@ def test_teams_apart_have_a_budget_each(tmp_path: Path) -> None:
                 del changed["protects"]["assumes"]
             changed["digest"] = digest(changed)
             assert not Certificate(changed).verify(ledger)
-        alone = client.token("analyst", "visits", "alone")
+        alone = client.token("analyst", "visits", "alone")  # whom no team's spending concerns
+        for path in (HERE, f"{HERE}/budget"):
+            assert client.get(path, token=alone).json()["remaining"]["epsilon"] == "1000"
         reply = client.post(f"{HERE}/releases", json=COUNT, token=alone)
         assert (reply.status_code, reply.json()["error"]["code"]) == (403, "forbidden")
 

@@ -280,7 +280,9 @@ def test_approval_over_http(tmp_path: Path) -> None:
         result = finished(client, ada, said["id"])
         assert (result["state"], result["decided_by"]) == ("done", "carl")
         rita = client.token("reviewer", "visits", "rita")
-        assert client.post(f"{own}/refuse", json={"reason": " "}, token=rita).status_code == 400
+        for reason in (" ", "a\0b", "a\u202eb"):
+            refused = client.post(f"{own}/refuse", json={"reason": reason}, token=rita)
+            assert refused.status_code == 400, reason
         refused = client.post(f"{own}/refuse", json={"reason": "no"}, token=rita).json()
         assert (refused["state"], refused["reason"]) == ("refused", "no")
         assert client.get(f"{own}/answer", token=curator).status_code == 410

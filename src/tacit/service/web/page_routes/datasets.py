@@ -61,8 +61,11 @@ def listed(caller: CallerOf, state: StateOf, cursor: Cursor = "") -> HTMLRespons
     rows = []
     for item in listing.items:
         fields = item.model_dump()
-        if decide(caller, "see_budget", item.name).allowed:
-            fields |= datasets.budget(item.name, caller, state).model_dump()
+        try:
+            if decide(caller, "see_budget", item.name).allowed:
+                fields |= datasets.budget(item.name, caller, state).model_dump()
+        except TacitError as error:  # the others can be used all the same
+            fields["wrong"] = form_problem(error).message
         rows.append(card(fields, caller))
     more = None if not listing.next else f"/datasets?cursor={quote(listing.next, safe='')}"
     given = {"rows": rows, "next": more}

@@ -26,6 +26,7 @@ from tacit.service.web.routing import (
     Cursor,
     DatasetName,
     Limit,
+    Line,
     PlanPreviewBody,
     PreviewBody,
     ReplyModel,
@@ -129,13 +130,13 @@ class CapsBody(Body):
     """Caps of accounts, such as `team:oncology`; null takes one away."""
 
     caps: dict[str, LossBody | None] = Field(min_length=1, max_length=1000)
-    reason: str = Field(min_length=1, max_length=500)
+    reason: Line = Field(min_length=1, max_length=500)
 
 
 class BudgetBody(LossBody):
     """The new total budget: it can only be raised."""
 
-    reason: str = Field(min_length=1, max_length=500)
+    reason: Line = Field(min_length=1, max_length=500)
     team: str | None = Field(None, max_length=100, description="where each team has its own budget")
 
 
@@ -203,6 +204,8 @@ def raise_budget(
     """Raise the budget, on record; all that was published is then protected by the new one."""
     hosted = state.datasets.of(name)
     _refuse_a_part(hosted, caller)
+    if body.team is not None and not hosted.owner.per_team:
+        raise Problem("invalid_request", "all teams share one budget here", "leave team out")
     ledger = hosted.ledger(body.team if body.team is not None else caller.team)
     total = _loss(body, ledger.total)
     ledger.extend(total, body.reason)

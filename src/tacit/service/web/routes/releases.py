@@ -108,9 +108,13 @@ class Refusal(Body):
         """Return the reason.
 
         Raises:
-            Problem: there is none, or a very long one.
+            Problem: there is none, or a very long one, or one that no page can show.
         """
-        reason = self.reason.strip()
+        reason = " ".join(self.reason.split())
+        if not reason.isprintable():
+            raise Problem(
+                "invalid_request", "the reason has invisible characters", "leave them out"
+            )
         if not reason or len(reason) > 500:
             raise Problem(
                 "invalid_request", "the reason must have 1 to 500 characters", "give a reason"
