@@ -373,7 +373,9 @@ def test_nobody_may_do_nothing() -> None:
 
 def test_a_refusal_says_why_and_what_to_do() -> None:
     result = decide(caller(Grant("analyst", "visits")), "approve", "visits")
-    assert result.because == "'ada' is analyst on 'visits'; approve is for curator or reviewer"
+    assert result.because == (
+        f"'ada' is analyst on 'visits'; to {ACTIONS['approve']} is for curator or reviewer"
+    )
     assert "ask a curator" in result.remedy
     assert "tacit token create" in decide(None, "ask").remedy
 

@@ -205,8 +205,9 @@ def decide(caller: Caller | None, action: str, dataset: str | None = None) -> De
     if able:
         return Decision(True, f"{caller.name!r} is {able[0]} {where}, who may {action}")
     has = f"{caller.name!r} is {' and '.join(roles)} {where}" if roles else ""
-    because = f"{has or f'{caller.name!r} has no role {where}'}; {action} is for " + " or ".join(
-        roles_with(action)
+    because = (
+        f"{has or f'{caller.name!r} has no role {where}'}; to {ACTIONS[action]} is for "
+        + " or ".join(roles_with(action))
     )
     return Decision(False, because, f"ask a curator for a token with such a role {where}")
 

@@ -182,7 +182,7 @@ def _dataset(dataset: Dataset, owner: Owner, ledgers: Ledgers) -> Iterator[Findi
             f"chmod 600 {location}",
         )
     ledger_state = (
-        "its ledger is there" if exists else "its ledger is created with the first question"
+        "its ledger is there" if exists else "its ledger is created when it is first looked at"
     )
     yield Finding(GOOD, about, f"complete; {ledger_state}")
 

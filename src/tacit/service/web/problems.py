@@ -31,6 +31,14 @@ from tacit.tables.question_formats import PRICE
 
 _log = logging.getLogger("tacit.service")
 _UNPRICED = re.compile(r'say what this release may spend: "(epsilon|rho)": .*')
+# What the forms call fields whose labels are other words.
+_LABELS = {
+    "clock": "Contents",
+    "periods": "How many",
+    "grace": "Wait for late rows",
+    "start": "From",
+    "times": "How many times",
+}
 _CLIENT = "tacit/"  # as tc.connect names itself: its reader writes Python
 
 
@@ -46,10 +54,15 @@ def form_problem(error: Exception) -> Problem:
     """Return the problem that a page shows for an error in a form."""
     if isinstance(error, ValidationError):
         (first, *_) = error.errors(include_input=False)
-        return Problem("invalid_request", f"{first['loc'][0]}: {_wrong_field([first], None)}")
+        field = str(first["loc"][0])
+        message = f"{_LABELS.get(field, field)}: {_wrong_field([first], None)}"
+        return Problem("invalid_request", message)
     if isinstance(error, ValueError) and not isinstance(error, TacitError):
         return Problem("invalid_request", "a field of the form has a value of the wrong kind")
     problem = problem_of(error).in_fields()
+    field, is_, rest = problem.message.partition(" is a ")
+    if is_ and field in _LABELS:
+        return Problem(problem.code, f"{_LABELS[field]}: a {rest}", problem.remedy, problem.details)
     unpriced = _UNPRICED.fullmatch(problem.message)
     if unpriced is None:
         return problem

@@ -99,8 +99,8 @@ def test_several_questions_are_a_plan(client: Client) -> None:
         ({"times": "0"}, "times: write 1 or more"),
         ({"times": "401"}, "times: write 400 or less"),
         ({"amount": "11"}, "cost epsilon 33 together"),
-        ({"start": "soon"}, "start is a time such as"),
-        ({"start": ""}, "start: it is empty, or too short"),
+        ({"start": "soon"}, "From: a time such as"),
+        ({"start": ""}, "From: it is empty, or too short"),
         ({"sql": " "}, "there is no question"),
     ],
 )
