@@ -126,6 +126,11 @@ def test_a_plan_is_released_under_one_charge_each_time(client: Client, clock: Cl
 def test_others_do_not_know_of_it(client: Client) -> None:
     ada = client.token("analyst", name="ada")
     made = begin(client, ada).json()["id"]
+    eve, rita = client.token("reviewer", "births", "eve"), client.token("reviewer", name="rita")
+    for token, status in ((rita, 409), (eve, 404)):  # it was started at once, and none may decide
+        for method, what in (("GET", "review"), ("POST", "approve")):
+            reply = client.request(method, f"/v1/schedules/{made}/{what}", token=token)
+            assert reply.status_code == status, (what, reply.text)
     here = f"/v1/schedules/{made}"
     for role, name, status in (
         *(("analyst", "ada", 200), ("analyst", "eve", 404), ("reviewer", "rita", 200)),

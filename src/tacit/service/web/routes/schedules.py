@@ -308,6 +308,8 @@ def refuse_schedule(
 def wanted(state: ServiceState, caller: Caller, id: str) -> ApprovalRequest[Scheduled]:
     """Return a requested schedule, if a caller may see it."""
     request = state.schedule_requests.find(id)
+    if request is None and seen(state, caller, id):
+        raise Problem("conflict", "the schedule was started already, and waits for no decision")
     if request is None or not may_see(state, caller, request):
         raise _nowhere()
     return request
