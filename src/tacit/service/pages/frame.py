@@ -42,7 +42,7 @@ def _templates() -> Any:
 def render(name: str, given: Mapping[str, Any]) -> str:
     """Return a template filled in.
 
-    >>> given = {"service": "Tacit", "caller": None, "message": "", "remedy": ""}
+    >>> given = {"service": "Tacit", "caller": None, "message": "", "remedy": "", "back": ""}
     >>> "<h1>No page &lt;b&gt;</h1>" in render("error.html", {**given, "heading": "No page <b>"})
     True
     """
