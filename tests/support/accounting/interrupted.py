@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -13,7 +14,7 @@ from typing import Any
 from tacit.accounting import ledger as keyed_lock
 from tacit.accounting import ledger_chain as checked_chain
 
-__all__ = ["LEDGER", "Crash", "Interrupted", "Memory", "folder_of", "instructions"]
+__all__ = ["LEDGER", "Crash", "Interrupted", "Memory", "apart", "folder_of", "instructions"]
 
 
 class Crash(BaseException):
@@ -69,6 +70,16 @@ class Interrupted:
                 sys.settrace(None)
                 self.what()
         return self._goes
+
+
+def apart(work: Callable[[], object]) -> None:
+    """Do some work that is interrupted in a thread of its own.
+
+    Where a trace function raises while an error is handled, CPython 3.11 may go on handling that
+    error for the rest of the thread: it is the context of every later one.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(work).result()
 
 
 def instructions(work: Callable[[], object], folders: tuple[str, ...] = LEDGER) -> int:

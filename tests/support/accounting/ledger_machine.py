@@ -34,10 +34,11 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from support.accounting.interrupted import Crash, Interrupted, Memory
+from support.accounting.interrupted import Crash, Interrupted, Memory, apart
 from support.accounting.ledger_places import FilePlace, Place, refused
 from tacit.accounting import epsilon, open_ledger, rho
 from tacit.accounting import ledger_chain as hash_chain
@@ -617,7 +618,8 @@ def histories(
         with where.quick():
             for seed in seeds:
                 where.renew(seed)
-                Machine(where, seed, mutate=mutate).run(steps or 2 + seed % 11)
+                machine = Machine(where, seed, mutate=mutate)
+                apart(partial(machine.run, steps or 2 + seed % 11))
     finally:
         sys.unraisablehook = hook
     return TALLY - before

@@ -24,11 +24,12 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import tacit.service
-from support.accounting.interrupted import LEDGER, Crash, Interrupted, Memory, folder_of
+from support.accounting.interrupted import LEDGER, Crash, Interrupted, Memory, apart, folder_of
 from support.service.hosting import DECLARED, hosted_clinic
 from tacit.errors import BudgetError
 from tacit.service.access import Caller, Grant
@@ -395,7 +396,7 @@ def histories(made: Path, seeds: range, *, approval: bool, steps: int = 10) -> C
     sys.unraisablehook = lambda _: None  # of what a dead process left half done
     try:
         for seed in seeds:
-            ServiceMachine(made, seed, approval=approval).run(steps)
+            apart(partial(ServiceMachine(made, seed, approval=approval).run, steps))
     finally:
         sys.unraisablehook = hook
     return TALLY - before
