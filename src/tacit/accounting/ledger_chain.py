@@ -70,6 +70,12 @@ class Account:
             return Budget.nothing(self.cap.kind)
         return self.cap - self.spent
 
+    def too_little_for(self, cost: Budget) -> Budget | None:
+        """Return what remains where that does not cover a cost; None where it does."""
+        if self.cap is None or self.cap.covers(self.spent + cost):
+            return None
+        return self.remaining
+
 
 @dataclass
 class Accounts:
@@ -99,11 +105,9 @@ class Accounts:
     def require(self, names: Iterable[str], cost: Budget, least: Budget | None = None) -> None:
         """Raise if a cap does not cover a cost, or only if it also leaves less than ``least``."""
         exceeded = [
-            (account.remaining, account)
+            (left, account)
             for account in map(self.of, names)
-            if account.remaining is not None
-            and account.cap is not None
-            and not account.cap.covers(account.spent + cost)
+            if (left := account.too_little_for(cost)) is not None
         ]
         if not exceeded:
             return

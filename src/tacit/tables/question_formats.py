@@ -110,7 +110,7 @@ class QuestionRequest:
                     raise UsageError(
                         f"there is no column {name!r}; {did_you_mean(name, built.schema)}"
                     )
-                if name in built.schema and built.schema[name].kind in ("float", "decimal"):
+                if built.schema[name].kind in ("float", "decimal"):
                     raise UsageError(
                         f"{name!r} holds numbers with fractions, too many values to be groups: "
                         + self._words(

@@ -171,11 +171,9 @@ def require(head: Head, accounts: Sequence[Account], costs: Sequence[Budget]) ->
         words = f"these {len(costs)} releases cost {cost} together"
     exceeded = [] if head.spending.affords(*costs) else [(head.remaining, f"{head.total}")]
     exceeded += [
-        (account.remaining, f"{account.cap}, the cap of {account.name}")
+        (left, f"{account.cap}, the cap of {account.name}")
         for account in accounts
-        if account.cap is not None
-        and account.remaining is not None
-        and not account.cap.covers(account.spent + cost)
+        if (left := account.too_little_for(cost)) is not None
     ]
     if exceeded:  # the least is what can be spent
         left, limit = min(exceeded, key=lambda one: (one[0].amount, one[0].delta))
@@ -288,10 +286,9 @@ class Hosted:
 
     def ledger_shown(self, caller: Caller) -> Ledger:
         """Return the ledger that a caller is shown; an unused one if none exists yet."""
-        if self.owner.per_team and caller.team is None:
-            every = all(decide(caller, "see_releases", name).allowed for name in self.sharing())
-            if not (every and self._ledgers.teams(self.name)):
-                return self._unpaid_ledger()  # what a team spends is for it, and who sees all
+        teamless = self.owner.per_team and caller.team is None
+        if teamless and not (self.shows_all(caller) and self._ledgers.teams(self.name)):
+            return self._unpaid_ledger()  # what a team spends is for it, and who sees all
         return self.ledger(self.team_shown(caller))
 
     def check_ledgers(self) -> None:
@@ -310,6 +307,10 @@ class Hosted:
     def sharing(self) -> list[str]:
         """Return the data sets whose people have this budget; itself among them."""
         return self._ledgers.sharing(self.name)
+
+    def shows_all(self, caller: Caller) -> bool:
+        """Return whether a caller may see all answers that this budget pays for."""
+        return all(decide(caller, "see_releases", name).allowed for name in self.sharing())
 
     def teams(self) -> list[str | None]:
         """Return the teams whose ledgers exist; ``[None]`` if all teams share one."""

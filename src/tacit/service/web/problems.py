@@ -131,8 +131,8 @@ async def reply_to(
     if problem.code == "unauthenticated" and request.method == "GET" and not signing_in:
         return RedirectResponse("/sign-in", status_code=303)
     settings = request.app.state.tacit.settings
+    message = "; ".join(_in_address(problem)) or problem.message
     if signing_in:
-        message = "; ".join(_in_address(problem)) or problem.message
         link = request.url.path == "/sign-in/once"
         remedy = "Sign in with a token, or ask for a new link." if link else ""
         wrong = {"message": message, "remedy": remedy}
@@ -140,7 +140,6 @@ async def reply_to(
     else:
         given = {"heading": _HEADINGS.get(problem.code, "That did not work")}
         for_programs = problem.remedy.startswith("GET ")
-        message = "; ".join(_in_address(problem)) or problem.message
         given |= {"message": message, "remedy": "" if for_programs else problem.remedy}
         given["back"] = request.url.path if message != problem.message else ""  # a route of ours
         caller = getattr(request.state, "caller", None)

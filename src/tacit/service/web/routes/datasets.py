@@ -302,8 +302,7 @@ def _item(hosted: Hosted) -> DatasetItem:
 def _budget(hosted: Hosted, caller: Caller, team: str | None) -> BudgetReply:
     ledger = hosted.ledger_shown(caller) if team is None else hosted.ledger(team)
     owner = hosted.owner
-    every = all(decide(caller, "see_releases", name).allowed for name in hosted.sharing())
-    if every:
+    if hosted.shows_all(caller):
         accounts = accounts_of(ledger)
     else:
         accounts = [] if owner.per_team and caller.team is None else hosted.accounts(caller)
