@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.service.client import running
+from support.service.hosting import hosted_clinic, released
 from support.service.server import free_port
 from tacit.audit.attack_suite import run
 from tacit.audit.attack_suite.run import AttackResult, AttackTable, load_cases
@@ -366,6 +369,30 @@ def test_check(folder: Path, tacit) -> None:
     done = tacit("serve check .")
     assert done.code == 1
     assert "STOPS" in done.out
+
+
+@pytest.mark.full
+def test_a_file_that_was_mistyped_is_corrected_until_something_is_spent(
+    tmp_path: Path, tacit
+) -> None:
+    hosted_clinic(tmp_path)
+    file = tmp_path / "visits.toml"
+    right = file.read_text()
+    wrong = re.sub("rows = [0-9]+", "rows = 9", right)
+    file.write_text(wrong)
+    with running(tmp_path) as client:
+        token = client.token("analyst")
+        assert client.get("/v1/datasets/visits", token=token).json()["unit"]["rows"] == 9
+    file.write_text(right)
+    done = tacit(f"serve check {tmp_path}")
+    assert "its ledger begins again as it is declared now" in done.out
+    with running(tmp_path) as client:
+        assert client.get("/v1/datasets/visits", token=token).json()["unit"]["rows"] < 9
+        assert released(client, token)["state"] == "done"
+    file.write_text(wrong)
+    assert "STOPS" in tacit(f"serve check {tmp_path}").out
+    with running(tmp_path) as client:
+        assert client.get("/v1/datasets/visits", token=token).status_code == 503
 
 
 # ``tacit choose-epsilon``: the epsilon of a disclosure risk.

@@ -214,7 +214,7 @@ class Ledger(Shown):
         self.dataset, self._id = str(body["dataset"]), str(body["ledger"])
         self.terms: dict[str, Any] = body["terms"]
         self.kind: Kind = Budget.from_json(body["budget"]).kind
-        self.chain = CheckedChain(store, self._id)
+        self.chain = CheckedChain(store, first.hash)
         self.payer = Payer()
 
     # --- what is in it -----------------------------------------------------------------

@@ -554,6 +554,9 @@ class Transaction(Protocol):
     def append(self, *events: Event, head: Head) -> None:
         """Add events and the head that they lead to."""
 
+    def clear(self) -> None:
+        """Remove all events and the head; see :func:`begin_again`."""
+
     def about(self, key: str | None) -> list[Event]:
         """Return the events of a key, or with None those about the ledger itself, in order."""
 
@@ -651,6 +654,10 @@ class MemoryStore:
         """See :meth:`Transaction.append`."""
         self._links += [(event, head) for event in events]
 
+    def clear(self) -> None:
+        """See :meth:`Transaction.clear`."""
+        self._links, self._positions, self._indexed = [], {}, 0
+
     def about(self, key: str | None) -> list[Event]:
         """See :meth:`Transaction.about`."""
         for event, _ in self._links[self._indexed :]:
@@ -742,7 +749,7 @@ def same_home(one: Mapping[str, str] | None, other: Mapping[str, str] | None) ->
 # remembers the furthest event of each ledger that it saw, and refuses a chain that is missing it.
 
 
-# The furthest that this process saw each ledger of a file, by its id.
+# The furthest that this process saw each ledger of a file, by the hash of its first event.
 _seen: dict[str, tuple[int, str]] = {}
 
 
@@ -770,8 +777,10 @@ class Payment(NamedTuple):
 class CheckedChain:
     """The transactions of one ledger."""
 
-    def __init__(self, store: Store, id: str) -> None:
-        self.store, self.id = store, id
+    def __init__(self, store: Store, first: str) -> None:
+        self.store, self.first = store, first  # the hash of the first event, which was seen
+        if store.home() is not None:
+            _seen.setdefault(first, (1, first))
         self._counted = (
             0,
             GENESIS,
@@ -781,7 +790,7 @@ class CheckedChain:
     @contextmanager
     def write(self, wanted: Wanted | None = None) -> Iterator[tuple[Transaction, Head]]:
         """Open an exclusive transaction, with the head of the chain."""
-        seen = _seen.get(self.id)
+        seen = _seen.get(self.first)
         with self.store.write(self._and_seen(wanted, seen)) as transaction:
             yield transaction, self._checked_head(transaction, seen)
             head = transaction.head()
@@ -790,7 +799,7 @@ class CheckedChain:
     @contextmanager
     def read(self, wanted: Wanted | None = None) -> Iterator[tuple[Transaction, Head]]:
         """Open a transaction that reads one state, with the head of the chain."""
-        seen = _seen.get(self.id)  # before the transaction starts: others may go on meanwhile
+        seen = _seen.get(self.first)  # before the transaction starts: others may go on meanwhile
         with self.store.read(self._and_seen(wanted, seen)) as transaction:
             yield transaction, self._checked_head(transaction, seen)
 
@@ -857,7 +866,7 @@ class CheckedChain:
 
     def forget(self) -> None:
         """Forget how far this process saw the chain."""
-        _seen.pop(self.id, None)
+        _seen.pop(self.first, None)
 
     def _checked_head(self, transaction: Transaction, seen: tuple[int, str] | None) -> Head:
         """Return the head, once it is sure that the ledger did not go back in time."""
@@ -870,7 +879,7 @@ class CheckedChain:
 
     def _remember(self, head: Head | None) -> None:
         if head is not None and self.store.home() is not None:
-            _seen[self.id] = head.sequence, head.hash
+            _seen[self.first] = head.sequence, head.hash
 
 
 def _charge(head: Head, accounts: Accounts, payment: Payment) -> Event:

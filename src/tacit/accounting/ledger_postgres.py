@@ -774,6 +774,10 @@ class _PostgresTransaction:
         self._row = [head.sequence, digest, *budgets]
         self._fetched = _Fetched(Wanted(), [])  # there is one more now
 
+    def clear(self) -> None:
+        run(self._connection, f"DELETE FROM {self._tables.event}; DELETE FROM {self._tables.head}")
+        self._row, self._fetched = [None, None, None, None], _Fetched(Wanted(), [])
+
     def about(self, key: str | None) -> list[Event]:
         if key is None:
             return list(self._select("WHERE about IS NULL"))

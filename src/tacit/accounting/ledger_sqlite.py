@@ -436,6 +436,10 @@ class _SqliteTransaction:
         else:
             self._run("UPDATE head SET sequence = ?, hash = ?, total = ?, spent = ?", row)
 
+    def clear(self) -> None:
+        self._run("DELETE FROM event")
+        self._run("DELETE FROM head")
+
     def about(self, key: str | None) -> list[Event]:
         if key is None:
             return list(self._select("WHERE about IS NULL"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -127,18 +127,27 @@ def restore_ledger(path: str | os.PathLike[str]) -> Ledger:
     Raises:
         LedgerError: there is no ledger, or it cannot be reached or written.
     """
-    store = _store(path, create=False)
+    ledger = existing_ledger(path)
     try:
-        ledger = Ledger(store)
         ledger.restore()
     except BaseException:
-        store.close()
+        ledger.close()
         raise
     return ledger
 
 
 adopt_ledger = restore_ledger
 """The name of :func:`restore_ledger` in earlier versions."""
+
+
+def existing_ledger(path: str | os.PathLike[str]) -> Ledger:
+    """Open a ledger that exists, to write in it; :func:`check_ledger` says whose it is."""
+    store = _store(path, create=False)
+    try:
+        return Ledger(store)
+    except BaseException:
+        store.close()
+        raise
 
 
 def has_ledger(path: str | os.PathLike[str] | InMemory) -> bool:
@@ -170,27 +179,56 @@ def _store(
     return SqliteStore(Path(os.path.expanduser(path)), create=create)
 
 
+def begin_again(
+    ledger: Ledger,
+    *,
+    dataset: str,
+    budget: Budget,
+    terms: Mapping[str, Any],
+    unused: Callable[[Event], bool],
+) -> Ledger | None:
+    """Begin a ledger again in its place, if no event speaks against it; return it then."""
+    # unused: of an event, whether a ledger that has it can still begin again: no charge.
+    #
+    # It keeps its id.  Whoever has the chain of before open, here or in another process, finds an
+    # event gone that they saw, and is refused: nothing is charged under terms that are over.
+    store = ledger.chain.store
+    event = _first_event(store, dataset, budget, terms, ledger.id)
+    with store.write() as transaction:
+        if not all(one.event != "charge" and unused(one) for one in transaction.events()):
+            return None
+        transaction.clear()
+        transaction.append(event, head=Head.following(None, event))
+    return Ledger(store)
+
+
 def _begin(store: Store, dataset: str, budget: Budget, terms: Mapping[str, Any] | None) -> bool:
     """Write the first event unless there is one; return whether it was written."""
+    event = _first_event(store, dataset, budget, terms, secrets.token_hex(16))
+    with store.write() as transaction:
+        if transaction.head() is not None:
+            return False
+        transaction.append(event, head=Head.following(None, event))
+    return True
+
+
+def _first_event(
+    store: Store, dataset: str, budget: Budget, terms: Mapping[str, Any] | None, ledger_id: str
+) -> Event:
     if not dataset:
         raise UsageError("a ledger protects a data set: give its identity")
     if not budget.amount:
         raise UsageError("a budget must be above zero")
     canonical(terms or {}, "terms")
     body = {
-        "ledger": secrets.token_hex(16),
+        "ledger": ledger_id,
         "dataset": dataset,
         "terms": dict(terms or {}),
         "budget": budget.to_json(),
         "home": store.home(),
         **({"filter": True} if budget.kind == "approximate" else {}),
     }
-    event = Event.after(None, "create", None, body)
-    with store.write() as transaction:
-        if transaction.head() is not None:
-            return False
-        transaction.append(event, head=Head.following(None, event))
-    return True
+    return Event.after(None, "create", None, body)
 
 
 def check_ledger(

@@ -153,7 +153,8 @@ def _dataset(dataset: Dataset, owner: Owner, ledgers: Ledgers) -> Iterator[Findi
                     raise UsageError(
                         "its ledger was replaced by another one: bring the first one back"
                     )
-        own = exists and not (owner.people or owner.per_team)
+        anew = exists and ledgers.begins_again(dataset.name)
+        own = exists and not (anew or owner.people or owner.per_team)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", WeakGuaranteeWarning)  # it is a finding
             # the budget of a ledger is its own: a curator may have raised what was declared
@@ -181,9 +182,11 @@ def _dataset(dataset: Dataset, owner: Owner, ledgers: Ledgers) -> Iterator[Findi
             "others on this machine can read all answers",
             f"chmod 600 {location}",
         )
-    ledger_state = (
-        "its ledger is there" if exists else "its ledger is created when it is first looked at"
-    )
+    ledger_state = "its ledger is there"
+    if not exists:
+        ledger_state = "its ledger is created when it is first looked at"
+    if anew:
+        ledger_state = "nothing was spent, and its ledger begins again as it is declared now"
     yield Finding(GOOD, about, f"complete; {ledger_state}")
 
 

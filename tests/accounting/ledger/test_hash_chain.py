@@ -270,7 +270,7 @@ def test_what_was_seen_must_still_stand(tmp_path: Path) -> None:
         ledger.charge("k", epsilon("1/4"), {"count": "rows"})
     copyfile(copy, path)
     store = SqliteStore(path, create=False)
-    chain = CheckedChain(store, ledger.id)
+    chain = CheckedChain(store, ledger.events()[0].hash)
     with pytest.raises(LedgerError, match="shows less than was already spent"):
         chain.head()
     with pytest.raises(LedgerError, match="shows less than was already spent"), chain.write():

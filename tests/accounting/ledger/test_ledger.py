@@ -48,6 +48,7 @@ from tacit.accounting.ledger_chain import (
     appended,
     entry_from,
 )
+from tacit.accounting.open_ledger import begin_again, existing_ledger
 from tacit.errors import BudgetError, LedgerError, UsageError
 
 QUARTER = epsilon("1/4")
@@ -829,3 +830,34 @@ def test_a_file_of_format_1_is_read_and_says_the_new_format_once_it_is_written(
     with open_ledger(place) as ledger:
         on_account_of(ledger, "team:a").charge("k", epsilon("1/2"), {"count": "rows"})
     assert version() == 5  # a Tacit that reads format 1 says: upgrade
+
+
+def test_an_unused_ledger_begins_again_and_a_used_one_does_not(place, new_process):
+    anew = {"dataset": "survey", "budget": epsilon(2), "terms": {"unit": "person"}}
+
+    def again(ledger):
+        return begin_again(ledger, **anew, unused=lambda event: event.event != "extend")
+
+    with create_ledger(place, dataset="clinic", budget=epsilon(1)) as old:
+        with existing_ledger(place) as used:  # another one, that has not looked yet
+            first = again(old)
+            assert (first.id, first.dataset, first.total) == (old.id, "survey", epsilon(2))
+            assert first.verify_chain() == 1
+            for ledger in (old, used):  # of terms that are over
+                with pytest.raises(LedgerError, match="shows less"):
+                    ledger.charge("k", epsilon("1/4"), {"count": "rows"})
+        first.charge("k", epsilon("1/4"), {"count": "rows"})
+        assert again(first) is None
+    new_process()
+    with open_ledger(place) as later:
+        assert (later.dataset, later.remaining) == ("survey", epsilon("7/4"))
+        assert later.verify_chain() == 2
+
+
+def test_a_decision_keeps_an_unused_ledger(place):
+    with create_ledger(place, dataset="clinic", budget=epsilon(1)) as ledger:
+        ledger.extend(epsilon(2), "a second wave")
+        declared = {"dataset": "clinic", "budget": epsilon(1), "terms": {}}
+        unused = begin_again(ledger, **declared, unused=lambda event: event.event == "create")
+        assert unused is None
+        assert ledger.total == epsilon(2)

@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 import sqlalchemy as sa
 
 from tacit.accounting.budget import Budget
-from tacit.accounting.ledger import Ledger, named_accounts, set_cap
+from tacit.accounting.ledger import Ledger, named_accounts, on_account_of, set_cap
 from tacit.accounting.ledger_chain import Account, Head, account_name, is_account
 from tacit.accounting.open_ledger import in_memory, open_ledger
 from tacit.errors import BudgetError, UsageError, did_you_mean
@@ -26,6 +26,7 @@ from tacit.service.hosting.declaring import (
     SentDeclaration,
     owners_of,
     refuse_declaration,
+    refuse_taken,
     with_hosting,
 )
 from tacit.service.hosting.ledgers import ACCOUNT_KINDS, Ledgers
@@ -231,7 +232,7 @@ class Hosted:
 
     def ledger(self, team: str | None) -> Ledger:
         """Return the ledger that pays, for those who read it."""
-        return self._ledgers.of(self.name, team)
+        return self._ledgers.of(self.name, team, self.owner)
 
     def require(self, caller: Caller, *costs: Budget) -> None:
         """Raise if the budget, or a cap of a caller, does not cover all of some costs now."""
@@ -295,6 +296,10 @@ class Hosted:
         """Raise if an existing ledger cannot be used now."""
         self._ledgers.check(self.name)
 
+    def is_unused(self) -> bool:
+        """Return whether nothing was spent of its budget, nor decided of it after declaring."""
+        return self._ledgers.unused(self.name)
+
     def check_tables(self) -> None:
         """Raise if a table cannot be read as declared; opens each again, and reads no row."""
         shapes_of(self.dataset)
@@ -339,7 +344,7 @@ class Hosted:
     ) -> Session:
         """Return a session whose releases are charged on account of a caller."""
         # dry_run: for a request, which is answered at once and reads no row.
-        ledger = self._ledgers.for_caller(self.name, caller.name, caller.team)
+        ledger = on_account_of(self.ledger(caller.team), *self._names(caller))
         return self._paid(self.dataset.table(table), dry_run, ledger)
 
     def question(
@@ -477,6 +482,11 @@ class Datasets:
         except UsageError as error:
             raise Problem("conflict", str(error), "tell the operator") from None
 
+    def refuse_taken(self, name: str) -> None:
+        """Raise if a new data set cannot have a name."""
+        self._look(files=True)
+        refuse_taken(name, self._declared)
+
     def curator_declaration(self, name: str) -> SentDeclaration | None:
         """Return a curator's declaration of a data set, or None."""
         self._look(files=True)
@@ -488,7 +498,8 @@ class Datasets:
         if (existing.number if existing and replaces is not None else None) != replaces:
             raise _another(made.name)
         existing = None if replaces is None else existing
-        refuse_declaration(made, existing, self._settings, self._declared)
+        unused = existing is not None and self._hosted[made.name].is_unused()
+        refuse_declaration(made, existing, self._settings, self._declared, unused=unused)
         how = with_hosting(self._settings, [made]).dataset(made.name)
         return made.dataset(self._settings.folder), how
 

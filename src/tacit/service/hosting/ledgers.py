@@ -7,16 +7,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from tacit.accounting.budget import Budget
-from tacit.accounting.ledger import Ledger, on_account_of, set_cap, shared_by, shares_of
-from tacit.accounting.ledger_chain import canonical
-from tacit.accounting.open_ledger import has_ledger, open_ledger
+from tacit.accounting.budget import Budget, nearly_equal
+from tacit.accounting.ledger import Ledger, set_cap, shared_by, shares_of
+from tacit.accounting.ledger_chain import Event, canonical
+from tacit.accounting.open_ledger import (
+    begin_again,
+    check_ledger,
+    existing_ledger,
+    has_ledger,
+    open_ledger,
+)
 from tacit.errors import LedgerError, UsageError
 from tacit.service.database import Database, metadata
 from tacit.service.hosting.declaring import Owner, assuming, owners_of
@@ -49,13 +55,23 @@ class Ledgers:
 
     def add(self, declared: Mapping[str, Dataset], settings: Settings) -> None:
         """Add data sets that are declared later."""
-        every = {**self._declared, **declared}
+        every, before = {**self._declared, **declared}, self.owners
         self.owners = owners_of(every, settings)
         self._declared = every
+        changed = [name for name, owner in before.items() if self.owners[name] != owner]
+        if changed:
+            self._let_go(changed, {before[name].key(None) for name in changed})
 
-    def of(self, dataset: str, team: str | None = None) -> Ledger:
+    def of(self, dataset: str, team: str | None = None, asked_of: Owner | None = None) -> Ledger:
         """Return the ledger that pays for a data set: its own, or a view of that of its people."""
+        # asked_of: the owner for whom a question was priced.
         owner = self.owners[dataset]
+        if asked_of is not None and (owner.dataset, owner.terms) != (
+            asked_of.dataset,
+            asked_of.terms,
+        ):
+            words = f"{dataset!r} was declared again since this was asked"
+            raise Problem("conflict", words, "ask again")
         if owner.per_team and team is None:
             raise Problem(
                 "forbidden",
@@ -77,10 +93,6 @@ class Ledgers:
                 self._views[dataset, key] = view
             return self._views[dataset, key]
 
-    def for_caller(self, dataset: str, name: str, team: str | None) -> Ledger:
-        """Return the ledger as one that charges on account of a caller."""
-        return on_account_of(self.of(dataset, team), *self.accounts(dataset, name, team))
-
     def accounts(self, dataset: str, name: str, team: str | None) -> list[str]:
         """Return the accounts that a caller's charges name."""
         shared = [f"dataset:{dataset}"] if self.owners[dataset].people else []
@@ -99,6 +111,26 @@ class Ledgers:
         begin = f"{owner.key(None)}, team "
         names = [row.name for row in self._database.rows(sa.select(_ledgers.c.name))]
         return sorted(name.removeprefix(begin) for name in names if name.startswith(begin))
+
+    def unused(self, dataset: str) -> bool:
+        """Return whether a data set has nothing in a ledger but what it was declared with."""
+        # The people of several data sets have one ledger, which is not that of one of them.
+        owner = self.owners[dataset]
+        teams = self._teams(owner) if owner.per_team else [None]
+        locations = [owner.location_of(team) for team in teams]
+        for location in filter(has_ledger, locations):
+            with open_ledger(location) as ledger:
+                if not all(map(_declared_only, ledger.events())):
+                    return False
+        return not owner.people
+
+    def begins_again(self, dataset: str) -> bool:
+        """Return whether the ledger of a data set begins again when it is next opened."""
+        # Its declaration was corrected, and nothing was spent under the one of before.
+        owner = self.owners[dataset]
+        with open_ledger(owner.location) as ledger:
+            differs = owner.budget is not None and self._differs(ledger, owner)
+            return differs and all(map(_declared_only, ledger.events()))
 
     def check(self, dataset: str) -> None:
         """Raise if an existing ledger of a data set cannot be used now."""
@@ -122,6 +154,14 @@ class Ledgers:
             self._open.clear()
             self._views.clear()
 
+    def _let_go(self, datasets: Collection[str], keys: Collection[str]) -> None:
+        """Open the ledgers of data sets again when they are used next; no one loses theirs."""
+        with self._lock:
+            self._views = {k: view for k, view in self._views.items() if k[0] not in datasets}
+            for key in keys:
+                for one in [o for o in self._open if o == key or o.startswith(f"{key}, team ")]:
+                    del self._open[one]
+
     def _opened(self, owner: Owner, team: str | None) -> Ledger:
         key, location = owner.key(team), owner.location_of(team)
         known = self.known(key)
@@ -135,13 +175,17 @@ class Ledgers:
             raise UsageError(
                 f"{owner.name!r} has no budget: declare it, budget = {{ epsilon = 1 }}"
             )
-        budget = None if exists else owner.budget
-        ledger_terms = owner.terms
-        if exists and owner.per_team:
-            with open_ledger(location) as existing:
-                ledger_terms = _compatible_terms(ledger_terms, existing.terms)
-        ledger = open_ledger(location, dataset=owner.dataset, budget=budget, terms=ledger_terms)
+        if exists:
+            ledger = existing_ledger(location)
+        else:
+            ledger = open_ledger(
+                location, dataset=owner.dataset, budget=owner.budget, terms=owner.terms
+            )
         try:
+            if known in (None, ledger.id) and self._differs(ledger, owner):
+                ledger = _begun_again(ledger, owner)
+            ledger_terms = _compatible_terms(owner.terms, ledger.terms)
+            check_ledger(ledger, dataset=owner.dataset, terms=ledger_terms)
             _apply_caps(ledger, owner.settings.caps)
             if known is None and team is not None and owner.per_team:
                 self._copy_caps(owner, team, ledger)
@@ -150,6 +194,21 @@ class Ledgers:
             ledger.close()
             raise
         return ledger
+
+    def _differs(self, ledger: Ledger, owner: Owner) -> bool:
+        """Return whether a ledger is another one than would be created now."""
+        shares = {
+            identity(declared): assuming(terms(declared), owner.per_team)
+            for name, declared in self._declared.items()
+            if owner.people and self.owners[name] == owner
+        }
+        pairs: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = [(owner.terms, ledger.terms)]
+        existing = shares_of(ledger) if shares else {}
+        pairs += [(shares[name], there) for name, there in existing.items() if name in shares]
+        same = owner.budget is None or nearly_equal(owner.budget, ledger.total)
+        return not (same and ledger.dataset == owner.dataset) or any(
+            canonical(_compatible_terms(now, there)) != canonical(there) for now, there in pairs
+        )
 
     def _copy_caps(self, owner: Owner, team: str, ledger: Ledger) -> None:
         """Copy caps that a person set in the ledgers of other teams to that of a new team."""
@@ -179,6 +238,26 @@ class Ledgers:
                 f"the ledger of {key} was replaced by another one: what was spent would be "
                 "forgotten. Bring the first one back"
             )
+
+
+def _begun_again(ledger: Ledger, owner: Owner) -> Ledger:
+    """Begin a ledger again as it is declared now, if nothing was spent or decided yet."""
+    if owner.budget is None:
+        return ledger
+    again = begin_again(
+        ledger,
+        dataset=owner.dataset,
+        budget=owner.budget,
+        terms=owner.terms,
+        unused=_declared_only,
+    )
+    return again or ledger
+
+
+def _declared_only(event: Event) -> bool:
+    """Return whether an event of a ledger is from its declaration: no charge, and no decision."""
+    declared = event.event == "cap" and event.body["reason"] in _DECLARED
+    return declared or event.event in ("create", "share")
 
 
 def _compatible_terms(

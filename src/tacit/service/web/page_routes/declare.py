@@ -36,6 +36,7 @@ def begin(caller: _Declaring, state: StateOf, name: _Word = "", file: _Word = ""
         return _page(caller, state, given)
     try:
         demand(caller, "declare", name)
+        state.datasets.refuse_taken(name)
         columns = columns_of(file, state.settings)
     except TacitError as error:
         return _page(caller, state, given, wrong=error)
@@ -117,7 +118,8 @@ def _form(
         hosted = state.datasets.of(existing.name)
         shapes = hosted.shapes()
         names = {name: [n for n, _ in shape.schema.kinds()] for name, shape in shapes.items()}
-        stays = list(hosted.dataset.protected)
+        if not hosted.is_unused():
+            stays = list(hosted.dataset.protected)
     for name, table in fields["tables"].items():
         if name not in names:
             names[name] = list(table.get("columns") or {})
@@ -150,16 +152,17 @@ def _fixed_fields(
 ) -> dict[str, Any]:
     """Return the fields of a declared data set that cannot change."""
     reply = datasets.dataset(existing.name, caller, state)
+    unused = state.datasets.of(existing.name).is_unused()
     fixed = [
         ("Protects", protection(reply.protects).removeprefix("Answers protect ")),
         ("Budget", f"{budget_of(reply.budget)}; it is raised on its own page"),
-        ("Table", reply.table),
-        ("Declared by", existing.declared_by),
     ]
+    fixed = [] if unused else fixed
     return {
         "name": existing.name,
         "number": existing.number,
-        "fixed": fixed,
+        "unused": unused,
+        "fixed": [*fixed, ("Table", reply.table), ("Declared by", existing.declared_by)],
         "approval_required": bool(existing.hosting.get("approval")),
     }
 
@@ -177,6 +180,7 @@ def _page(
     name = str(given["name"])
     context = {
         "number": None,
+        "unused": True,
         "fixed": [],
         "approval_required": state.settings.default.approval,
         "home": home_of(name),
