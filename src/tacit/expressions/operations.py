@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -771,6 +772,16 @@ def readings_in(node: Node) -> Iterator[tuple[str, str]]:
         if node.operation in GIVES and operand.operation == "col":
             yield str(operand.parameters[0]), node.operation
         yield from readings_in(operand)
+
+
+def equals_in(node: Node) -> Iterator[tuple[str, object]]:
+    """Yield each column that an expression compares for equality, with the public value."""
+    if node.operation in ("==", "!=", "is_in"):
+        columns = [constants_of(o)[0] for o in node.operands if o.operation == "col"]
+        values = [constants_of(o)[0] for o in node.operands if o.operation == "literal"]
+        yield from itertools.product(columns[:1], values)
+    for operand in node.operands:
+        yield from equals_in(operand)
 
 
 def _read(node: _N, reading: str, schema: Schema) -> _N:

@@ -250,7 +250,9 @@ class Verification:
         try:
             trouble = check()
         except _CANNOT as error:
-            trouble = f"cannot be derived ({type(error).__name__}: {short(str(error))})"
+            missing = isinstance(error, KeyError) and f"it lacks {short(str(error))}"
+            why = missing or f"{type(error).__name__}: {short(str(error))}"
+            trouble = f"cannot be derived ({why})"
         if trouble is None:
             self.checked.append(claim)
         else:

@@ -209,7 +209,11 @@ def decide(caller: Caller | None, action: str, dataset: str | None = None) -> De
         f"{has or f'{caller.name!r} has no role {where}'}; to {ACTIONS[action]} is for "
         + " or ".join(roles_with(action))
     )
-    return Decision(False, because, f"ask a curator for a token with such a role {where}")
+    remedy = f"ask a curator for a token with such a role {where}"
+    own = sorted(caller.datasets - {EVERYTHING})[:20]
+    if own and not roles:  # the name may be mistyped
+        remedy = f"you have roles on {', '.join(map(repr, own))}; or {remedy}"
+    return Decision(False, because, remedy)
 
 
 def demand(caller: Caller, action: str, dataset: str | None = None) -> None:

@@ -100,6 +100,15 @@ _FIELDS = {
     r"use a budget such as tc\.epsilon_delta\(1, '1e-6'\) and release\(epsilon=\.\.\., "
     r"delta=\.\.\.\)": 'ask with "epsilon" and "delta", which takes a budget that has a delta',
     r"release\(epsilon=\.\.\., delta='1e-7'\)": '"epsilon": ..., "delta": "1e-7"',
+    r"tc\.col\([^()]*\)\.cut\(\[0, 10, 20\]\)": "width_bucket(x, 0, 20, 2) in SQL",
+    r"with_columns\(\w+=(width_bucket\(x, 0, 20, 2\) in SQL)\)": r"\1",
+    r"with_columns\(code=tc\.col\('([^']*)'\)\.cast\(int\)\)": r"cast(\1 as bigint) in SQL",
+    r"declare it with types=": "declare its kind",
+    r"tc\.col\(\.\.\.\)\.cast\(float\)": "cast(... as double) in SQL",
+    r"tc\.unit\('([^']*)', rows=(\d+), groups=1\)": (
+        r'"unit": {"person": "\1", "rows": \2, "groups": 1} of its declaration'
+    ),
+    r'cheapest\(\{"n": "5 people"\}\)': '"cheapest": {"n": "5 people"}',
     r"list (?:them|the keys) with keys=\[\.\.\.\]": (
         "list them, \"keys\" of a question, or where health in ('good', 'poor') in SQL"
     ),

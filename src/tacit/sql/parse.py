@@ -60,16 +60,26 @@ def placed(node: Any) -> Iterator[None]:
 
 def _in_sql(message: str) -> str:
     """Return a message in which an aggregate with bounds is written as in SQL."""
-    return rewritten(message, _bounded)
+    return rewritten(_COMPUTED.sub(r"\1 of this needs public bounds: \2", message), _bounded)
+
+
+# Bounds of an expression, which stands in SQL at the position of the error.
+_COMPUTED = re.compile(
+    r"(\w+) of '.*' needs public bounds: none follow for .*?: (give .*?), or clip it, "
+    r"\(\.\.\.\)\.clip\([^()]*\)"
+)
 
 
 def _bounded(name: str, given: list[str], bounds: Mapping[str, tuple[str, str]]) -> str | None:
     for column, (low, high) in bounds.items():  # of a statistic of two columns, those of one
         return f"clamp({column}, {low}, {high}) inside it"
-    if name not in _BOUNDED or len(given) != 3:
+    if len(given) != 3:
         return None
     column, low, high = given
-    return f"{_BOUNDED[name]}(clamp({column}, {low}, {high}))"
+    inner = f"clamp({column}, {low}, {high})"
+    if name in _BOUNDED:
+        return f"{_BOUNDED[name]}({inner})"
+    return f"{inner} inside it" if high.isdigit() else None
 
 
 # SQL names of the statistics that need bounds.

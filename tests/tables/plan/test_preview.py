@@ -348,3 +348,14 @@ def test_shown_keys_are_left_out_in_every_engine(engine, request, monkeypatch):
             assert query.people_by_key(list(key.values())) == {}
             assert query.tables == []
         assert sum(query.people_by_key().values()) == 3 * 4
+
+
+def test_a_filter_by_what_is_no_declared_category_is_noted(tmp_path):
+    with tc.open(make_clinic(tmp_path), ledger=tc.in_memory) as session:
+        noted = [
+            session.filter(kept).agg(n=tc.count()).preview(epsilon=1).notes
+            for kept in (tc.col("site") == 1, (tc.col("site") != 8) & tc.col("site").is_in([1, 9]))
+        ]
+    assert noted[0] == ()
+    words = "the filter asks for 8, 9, not among the declared categories of 'site'; "
+    assert noted[1] == (f"{words}known: '1', '2', '3'",)

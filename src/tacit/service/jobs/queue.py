@@ -115,6 +115,11 @@ class Job(UserRequest):
             return self.state
         return str(self.outcome) if self.is_visible(now) else "running"
 
+    def is_left_open(self, now: float) -> bool:
+        """Return whether it failed or was cancelled after its charge, as seen at a moment."""
+        shown = self.shown(now)
+        return shown == "failed" or (shown == "cancelled" and self.outcome == "failed")
+
     def is_visible(self, now: float) -> bool:
         """Return whether its outcome is shown at a moment."""
         return self.state == "over" and self.visible is not None and now >= self.visible
@@ -332,7 +337,8 @@ class Queue:
         limit: int = 100,
     ) -> list[Job]:
         """Return jobs, the latest first."""
-        # left_open: only those that failed, and whose charge has no answer.
+        # left_open: only those that failed or were cancelled after their charge, which has no
+        # answer.
         if not allowed:
             return []
         query = sa.select(*_COLUMNS).where(sa.or_(*(one.where() for one in allowed)))
@@ -340,7 +346,9 @@ class Queue:
             query = query.where(_jobs.c.number < before)
         query = query if state is None else query.where(self._shown(state))
         if left_open:
-            query = query.where(self._shown("failed"), ~self._answered(per_team))
+            query = query.where(
+                sa.or_(self._shown("failed"), _CANCELLED_LATE), ~self._answered(per_team)
+            )
         query = query.order_by(_jobs.c.number.desc()).limit(limit)
         with self._database.read() as run:
             return [Job(**row) for row in run.execute(query).mappings()]
@@ -437,6 +445,14 @@ class Queue:
     def _by_id(run: sa.Connection, name: str) -> Job | None:
         rows = _BY_ID.mappings(run, name=name)
         return Job(**rows[0]) if rows else None
+
+
+# Changes of a job that is cancelled: what waits for a decision is not charged yet.
+CANCELLED: dict[str, Any] = {
+    "state": "cancelled",
+    "outcome": sa.case((_jobs.c.state == "waiting", sa.null()), else_="failed"),
+}
+_CANCELLED_LATE = sa.and_(_jobs.c.state == "cancelled", _jobs.c.outcome == "failed")
 
 
 def _shown_at(state: str, moment: float) -> sa.ColumnElement[bool]:

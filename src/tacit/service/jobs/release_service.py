@@ -20,7 +20,7 @@ from tacit.service.access import Caller, Decisions, decide, request_values, requ
 from tacit.service.database import GroupCommit, Later
 from tacit.service.hosting.ask import Ask, members_of, words_of
 from tacit.service.hosting.datasets import Asked, Hosted, LRUCache, PricedAsk, require
-from tacit.service.jobs.queue import Audit, Job, JobScope, Outcome, Queue
+from tacit.service.jobs.queue import CANCELLED, Audit, Job, JobScope, Outcome, Queue
 from tacit.service.problem import Problem
 from tacit.tables.derived.derive import Charged, Earlier, charged, free_again, may_follow
 from tacit.tables.joint_plans.planning import QuestionPlan, answers_of, plan_parts
@@ -487,7 +487,7 @@ class ReleaseService:
         # were free, and so how long the engine worked.)
         if job.is_visible(self._clock()):
             raise _decided(job.shown(self._clock()))
-        values: dict[str, Any] = {"state": "cancelled"}
+        values = dict(CANCELLED)
         if job.decided_by is None:  # else who approved it stays
             values |= {"decided_by": caller.name, "decided": self._clock()}
         states = ("waiting", "queued", "working", "over")

@@ -12,6 +12,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from tacit.arithmetic.exact import as_fraction
 from tacit.errors import need
 from tacit.service.problem import Problem
 from tacit.sql.parse import MAX_LENGTH
@@ -442,6 +443,8 @@ class Variables:
             self._local.setdefault(name, self._values.get(name))
         else:
             self._local.pop(name, None)
+        if value and name in ("tacit.epsilon", "tacit.delta", "tacit.rho"):
+            as_fraction(value, name)
         value = self._start.get(name) if value is None else value
         if value is None:
             self._values.pop(name, None)

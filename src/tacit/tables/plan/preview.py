@@ -15,9 +15,15 @@ from tacit.accounting.ledger import Ledger
 from tacit.arithmetic.exact import show
 from tacit.calls import calls_inside, public
 from tacit.display.card import Card, CardTable, Share, Shares, Shown
-from tacit.errors import DataSourceWarning, UsageError, WeakGuaranteeWarning, need
+from tacit.errors import (
+    DataSourceWarning,
+    UsageError,
+    WeakGuaranteeWarning,
+    did_you_mean,
+    need,
+)
 from tacit.expressions.expression import Expression, col
-from tacit.expressions.operations import as_keys, read_as, readings_in, with_readings
+from tacit.expressions.operations import as_keys, equals_in, read_as, readings_in, with_readings
 from tacit.expressions.schema import Schema
 from tacit.expressions.timeline import Timeline
 from tacit.report.odds import weak_guarantee
@@ -190,7 +196,7 @@ class Preview(Shown):
         """Describe, by label, the bounds that a computed column is clamped to."""
         return {
             label: f"clamped to [{show(low)}, {show(high)}]; the closer the bounds, the smaller the"
-            " error: narrow them with .clip(lower, upper)"
+            " error: narrow them with .clip(lower, upper), in SQL clamp(x, lower, upper)"
             for label, (low, high) in self.bounds.items()
         }
 
@@ -349,7 +355,7 @@ def noted(
     )
     if plan.keys is not None and plan.keys.note is not None:
         notes.append(plan.keys.note)
-    notes += _of_groups(plan)
+    notes += [*_of_groups(plan), *_unlisted(plan.query, declared)]
     expected = Preview.of(plan, ledger.remaining, rows, confidence)
     return replace(
         expected,
@@ -383,6 +389,22 @@ def _of_groups(plan: Plan) -> list[str]:
         "and the noise of the counts of people grows with that: if people are in fewer groups, "
         f"name them, such as tc.unit({person_json(query.unit.column)!r}, rows={rows}, groups=1)"
     ]
+
+
+def _unlisted(query: Query, declared: Declared) -> Iterator[str]:
+    """Yield a note of each column that is filtered by what is none of its declared categories."""
+    unlisted: dict[str, list[object]] = {}
+    for condition in query.where:
+        for name, value in equals_in(condition.substitute(query.resolved)):
+            keys = declared.keys.get(name)
+            if keys is not None and value is not None and value not in keys:
+                unlisted.setdefault(name, []).append(value)
+    for name, values in unlisted.items():
+        given = ", ".join(repr(value) for value in dict.fromkeys(values[:5]))
+        near = did_you_mean(str(values[0]), map(str, declared.keys[name]))
+        yield f"the filter asks for {given}, not among the declared categories of {name!r}; {near}"
+    if query.inner is not None:
+        yield from _unlisted(query.inner, declared)
 
 
 def _unused(plan: Plan, size: int | None) -> str | None:

@@ -436,10 +436,11 @@ class Declared:
     ) -> str:
         """Return the ways to give a statistic of a column bounds."""
         kind, ends = aggregate.kind, f"{aggregate.lowest}, 100"
+        named = repr(column) if column.isidentifier() or column not in derived else "..."
         example = (
             f"..., bounds={{{column!r}: ({ends})}}"
             if len(aggregate.clamped) > 1
-            else f"{column!r}, {ends}"
+            else f"{named}, {ends}"
         )
         given = f"give them, such as tc.{kind}({example})"
         if column not in derived:

@@ -79,6 +79,22 @@ def test_what_was_charged_and_not_answered_is_shown(
     assert client.get("/v1/releases?left_open=true", token=ada).json()["items"] == []
 
 
+@pytest.mark.full
+def test_what_was_cancelled_after_its_charge_is_left_open(tmp_path: Path) -> None:
+    settings = "[datasets.visits]\nlatency = 60\napproval = {}\n"
+    for approval in ("false", "true"):  # with it, nothing is charged before it is approved
+        folder = tmp_path / approval
+        folder.mkdir()
+        with running(hosted_clinic(folder, settings.format(approval))) as client:
+            ada = client.token("analyst")
+            made = client.post("/v1/datasets/visits/releases", json=COUNT, token=ada).json()
+            assert client.post(f"{made['href']}/cancel", token=ada).status_code == 200
+            result = client.get(made["href"], token=ada).json()
+            assert (result["state"], result["left_open"]) == ("cancelled", approval == "false")
+            listed = client.get("/v1/releases?left_open=true", token=ada).json()["items"]
+            assert len(listed) == result["left_open"]
+
+
 # Every page in a real Chromium: by keyboard, without scripts, small and dark; held by axe.
 
 

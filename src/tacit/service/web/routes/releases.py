@@ -13,6 +13,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
 from tacit.accounting.budget import Budget
+from tacit.errors import did_you_mean
 from tacit.report.odds import odds_words
 from tacit.service.access import Caller, decide, demand, requester_of
 from tacit.service.database import Later
@@ -183,7 +184,7 @@ _State = Annotated[str | None, Query(max_length=20, description=f"one of {', '.j
 _Dataset = Annotated[str | None, Query(max_length=100, description="only those of one data set")]
 
 _Open = Annotated[
-    bool, Query(description="only those that failed after their charge and have no answer")
+    bool, Query(description="only those whose charge has no answer: they failed, or were cancelled")
 ]
 
 
@@ -280,7 +281,9 @@ def answer(
     """
     chosen = format or format_of(request.headers.get("accept"))
     if chosen not in FORMATS:
-        raise Problem("invalid_request", f"there is no format {chosen!r}", ", ".join(FORMATS))
+        raise Problem(
+            "invalid_request", f"there is no format {chosen!r}", did_you_mean(chosen, FORMATS)
+        )
     options = None
     if chosen in ENDINGS:
         options = publish_options(
@@ -548,7 +551,7 @@ def shown_release(state: ServiceState, job: Job, with_answer: bool = False) -> R
         request=json.loads(job.body),
         cost=json.loads(job.cost),
         replayed=shown == "done" and job.replayed,
-        left_open=shown == "failed",
+        left_open=job.is_left_open(now),
         follows_from=state.release_service.free.releases(job)
         if with_answer and shown == "done"
         else {},
