@@ -362,7 +362,7 @@ def preview_of(
     scheduled = waits(charge.key) if charged and not answered else None
     affordable = shown["granted"] = scheduled is None and (charged or left.covers(cost))
     shown["whereabouts"] = ""  # a place on the machine of the service
-    shown["notes"] = [*shown["notes"], *_capped(left), *notes]
+    shown["notes"] = [*shown["notes"], *capped_words(left), *notes]
     columns = [
         {
             "label": label,
@@ -409,7 +409,7 @@ def _free_preview(
         {},
         {},
         protects=protects,
-        notes=(*question.notes, *_capped(left), *notes),
+        notes=(*question.notes, *capped_words(left), *notes),
         granted=True,
         free=_errors(follows),
         limited_by=left.limits,
@@ -440,7 +440,7 @@ def _reply(
     }
 
 
-def _capped(left: Left) -> tuple[str, ...]:
+def capped_words(left: Left) -> tuple[str, ...]:
     """Name the caps that leave less than the budget does."""
     if not left.capped:
         return ()

@@ -44,6 +44,10 @@ def test_a_curator_sets_caps_and_raises_the_budget(client: Client) -> None:
     ada = client.token("analyst", "visits", "ada", team="oncology")
     over = client.post("/v1/datasets/visits/releases", json={**COUNT, "epsilon": 1}, token=ada)
     assert "cap of team:oncology" in over.text
+    for page in ("ask", "plan"):
+        person = browser(client, "analyst", "visits", name="ada", team="oncology")
+        text = person.get(f"/datasets/visits/{page}")
+        assert "epsilon 0.5 is left under the cap of team oncology" in text.text
     assert "removed" in cap(cleo, "team", "oncology", "").text
     raised = {"amount": "2000", "reason": "a yearly report", "action": "raise"}
     page = cleo.post("/datasets/visits/budget", **raised)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -12,6 +13,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from tacit.errors import TacitError
 from tacit.service.access import Caller, decide
+from tacit.service.hosting.ask import capped_words
 from tacit.service.jobs.queue import JobScope
 from tacit.service.pages.frame import bar, page
 from tacit.service.pages.views import (
@@ -204,6 +206,13 @@ def plan_body(form: Form, kind: str) -> dict[str, Any]:
     return {**price, "questions": members, "least": form.one("least") or None}
 
 
+def _caps(name: str, caller: Caller, state: ServiceState) -> str:
+    """Return the caps that leave a caller less than the budget does, in words."""
+    with suppress(Problem):  # a caller without a team, where each has a budget
+        return " ".join(capped_words(state.datasets.of(name).left(caller)))
+    return ""
+
+
 def _planning(
     name: str,
     caller: Caller,
@@ -222,6 +231,7 @@ def _planning(
         "home": home_of(name),
         "protects": protection(reply["protects"]),
         "whole": bar(reply["budget"], reply["remaining"]),
+        "capped": _caps(name, caller, state),
         "questions": questions,
         "full": len(questions) >= most,
         "most": most,
@@ -338,6 +348,7 @@ def _asking(
         "home": home_of(name),
         "protects": protection(reply["protects"]),
         "whole": bar(reply["budget"], reply["remaining"]),
+        "capped": _caps(name, caller, state),
         "statistics": STATISTICS,
         "written": text if text.split() == sql_of(reply["table"], *chosen.values()).split() else "",
         "chosen": chosen,
