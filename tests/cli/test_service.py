@@ -389,6 +389,8 @@ def test_a_file_that_was_mistyped_is_corrected_until_something_is_spent(
     with running(tmp_path) as client:
         assert client.get("/v1/datasets/visits", token=token).json()["unit"]["rows"] < 9
         assert released(client, token)["state"] == "done"
+    file.write_text(re.sub("epsilon = [0-9]+", "epsilon = 7", right))
+    assert "whatever the file says" in tacit(f"serve check {tmp_path}").out
     file.write_text(wrong)
     assert "STOPS" in tacit(f"serve check {tmp_path}").out
     with running(tmp_path) as client:

@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tacit.accounting.budget import nearly_equal
 from tacit.accounting.ledger_postgres import is_address
 from tacit.accounting.open_ledger import has_ledger, in_memory, open_ledger
 from tacit.errors import TacitError, UsageError, WeakGuaranteeWarning
 from tacit.report.odds import weak_guarantee
+from tacit.report.text import budget_words
 from tacit.service.database import Database
 from tacit.service.folder import KEY_FILE, declarations, open_store
 from tacit.service.hosting.declaring import DeclaredStore, Owner, with_hosting
@@ -147,8 +149,10 @@ def _dataset(dataset: Dataset, owner: Owner, ledgers: Ledgers) -> Iterator[Findi
             )
         if owner.budget is None and not exists:
             raise UsageError("it has no budget: declare one, budget = { epsilon = 1 }")
+        total = None
         if exists:
             with open_ledger(location) as ledger:
+                total = ledger.total
                 if known is not None and ledger.id != known:
                     raise UsageError(
                         "its ledger was replaced by another one: bring the first one back"
@@ -183,6 +187,8 @@ def _dataset(dataset: Dataset, owner: Owner, ledgers: Ledgers) -> Iterator[Findi
             f"chmod 600 {location}",
         )
     ledger_state = "its ledger is there"
+    if total is not None and owner.budget is not None and not nearly_equal(total, owner.budget):
+        ledger_state += f", with a budget of {budget_words(total)}, whatever the file says"
     if not exists:
         ledger_state = "its ledger is created when it is first looked at"
     if anew:

@@ -2,7 +2,8 @@
 
 # The database of the service holds the random name that each ledger has.  A ledger that is not
 # where it was, or another one in its position, is refused: someone who deleted it, or lost a disk,
-# would otherwise be given the whole budget again.
+# would otherwise be given the whole budget again.  One in which nothing was spent, nor decided by
+# a person, begins again in its place where the declaration was corrected.
 
 from __future__ import annotations
 
