@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 import sqlalchemy as sa
 
 from tacit.accounting.budget import Budget
-from tacit.accounting.ledger import Ledger, named_accounts, on_account_of, set_cap
+from tacit.accounting.ledger import Ledger, named_accounts, set_cap
 from tacit.accounting.ledger_chain import Account, Head, account_name, is_account
 from tacit.accounting.open_ledger import in_memory, open_ledger
 from tacit.errors import BudgetError, UsageError, did_you_mean
@@ -344,7 +344,8 @@ class Hosted:
     ) -> Session:
         """Return a session whose releases are charged on account of a caller."""
         # dry_run: for a request, which is answered at once and reads no row.
-        ledger = on_account_of(self.ledger(caller.team), *self._names(caller))
+        who = caller.name, caller.team
+        ledger = self._ledgers.for_caller(self.name, *who, self.owner)
         return self._paid(self.dataset.table(table), dry_run, ledger)
 
     def question(

@@ -8,14 +8,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import exc
 
 from tacit.accounting.budget import Budget, nearly_equal
-from tacit.accounting.ledger import Ledger, set_cap, shared_by, shares_of
+from tacit.accounting.ledger import Ledger, on_account_of, set_cap, shared_by, shares_of
 from tacit.accounting.ledger_chain import Event, canonical
 from tacit.accounting.open_ledger import (
     begin_again,
@@ -55,32 +55,31 @@ class Ledgers:
         self._lock = threading.Lock()
 
     def add(self, declared: Mapping[str, Dataset], settings: Settings) -> None:
-        """Add data sets that are declared later."""
-        every, before = {**self._declared, **declared}, self.owners
-        self.owners = owners_of(every, settings)
-        self._declared = every
-        changed = [name for name, owner in before.items() if self.owners[name] != owner]
-        if changed:
-            self._let_go(changed, {before[name].key(None) for name in changed})
+        """Add data sets that are declared later, or declared again."""
+        every = {**self._declared, **declared}
+        owners = owners_of(every, settings)
+        with self._lock:  # no ledger is opened for an owner of before
+            for name, before in self.owners.items():
+                if owners[name] != before:
+                    self._let_go(name, before.key(None))
+            self.owners, self._declared = owners, every
 
-    def of(self, dataset: str, team: str | None = None, asked_of: Owner | None = None) -> Ledger:
+    def of(self, dataset: str, team: str | None = None, priced: Owner | None = None) -> Ledger:
         """Return the ledger that pays for a data set: its own, or a view of that of its people."""
-        # asked_of: the owner for whom a question was priced.
-        owner = self.owners[dataset]
-        if asked_of is not None and (owner.dataset, owner.terms) != (
-            asked_of.dataset,
-            asked_of.terms,
-        ):
-            words = f"{dataset!r} was declared again since this was asked"
-            raise Problem("conflict", words, "ask again")
-        if owner.per_team and team is None:
-            raise Problem(
-                "forbidden",
-                f"each team that asks {dataset!r} has its own budget, and you have no team",
-                "ask a curator for a token with a team",
-            )
-        key = owner.key(team)
+        # priced: the owner as it was when a question was priced.
         with self._lock:
+            owner = self.owners[dataset]
+            now = priced or owner
+            if (now.dataset, now.terms) != (owner.dataset, owner.terms):
+                words = f"{dataset!r} was declared again since this was asked"
+                raise Problem("conflict", words, "ask again")
+            if owner.per_team and team is None:
+                raise Problem(
+                    "forbidden",
+                    f"each team that asks {dataset!r} has its own budget, and you have no team",
+                    "ask a curator for a token with a team",
+                )
+            key = owner.key(team)
             if (dataset, key) not in self._views:
                 if key not in self._open:
                     self._open[key] = self._opened(owner, team)
@@ -93,6 +92,12 @@ class Ledgers:
                     )
                 self._views[dataset, key] = view
             return self._views[dataset, key]
+
+    def for_caller(
+        self, dataset: str, name: str, team: str | None, priced: Owner | None = None
+    ) -> Ledger:
+        """Return the ledger as one that charges on account of a caller."""
+        return on_account_of(self.of(dataset, team, priced), *self.accounts(dataset, name, team))
 
     def accounts(self, dataset: str, name: str, team: str | None) -> list[str]:
         """Return the accounts that a caller's charges name."""
@@ -155,13 +160,11 @@ class Ledgers:
             self._open.clear()
             self._views.clear()
 
-    def _let_go(self, datasets: Collection[str], keys: Collection[str]) -> None:
-        """Open the ledgers of data sets again when they are used next; no one loses theirs."""
-        with self._lock:
-            self._views = {k: view for k, view in self._views.items() if k[0] not in datasets}
-            for key in keys:
-                for one in [o for o in self._open if o == key or o.startswith(f"{key}, team ")]:
-                    del self._open[one]
+    def _let_go(self, dataset: str, key: str) -> None:
+        """Have the ledgers of a data set opened again when they are used next."""
+        self._views = {k: view for k, view in self._views.items() if k[0] != dataset}
+        for name in [n for n in self._open if n == key or n.startswith(f"{key}, team ")]:
+            del self._open[name]  # who has it goes on with it
 
     def _opened(self, owner: Owner, team: str | None) -> Ledger:
         key, location = owner.key(team), owner.location_of(team)
