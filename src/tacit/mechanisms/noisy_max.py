@@ -25,9 +25,8 @@ from tacit.core import (
     ZeroConcentratedDP,
     register,
 )
-from tacit.core.conversions import of_range
-from tacit.core.losses.additive_noise import LaplaceShift
-from tacit.core.losses.base import Dominating, OfPair
+from tacit.core.conversions import of_crossing, of_range
+from tacit.core.losses.base import OfPair
 from tacit.core.losses.two_outcomes import TwoOutcomes
 from tacit.errors import UsageError
 from tacit.mechanisms.grid_noise import AggregateGrid
@@ -224,9 +223,6 @@ class Exponential(Step):
 # Permute-and-flip, and report-noisy-max in the two forms that have an exact distribution.
 
 
-_FINE = 1 << 14  # so many steps between the ends: deltas between two are right to 2^-30
-
-
 @register
 @dataclass(frozen=True)
 class PermuteAndFlip(Step):
@@ -262,8 +258,9 @@ class PermuteAndFlip(Step):
 
     Two candidates attain it: ``A - B`` is a Laplace variable then, and at e they are the two whose
     scores are ``(e + c) / 2`` scales apart before and cross to ``(c - e) / 2`` the other way.  No
-    pair attains it at all e at once, so compositions are bounded from above; and randomized
-    response, which pure DP alone implies, is attained at no e but the ends, -c and c.
+    pair attains it at all e at once.  But every pair of scores, of any number of candidates, loses
+    at most what one of these pairs loses at all e, so several releases that are fixed beforehand
+    lose no more than such pairs together (:mod:`tacit.core.losses.ranges` has the proof).
 
     The lower ends are those of such pairs with leads of up to c before: the leader
     wins with probability ``1 - e^-x / 2`` where it leads by x, and with ``e^-x / 2`` where it is x
@@ -319,21 +316,12 @@ class PermuteAndFlip(Step):
             distribution=lambda scores: _law(
                 costs_below_best(lattice.units(scores)).tolist(), rate
             ),
-            losses=lambda d: _losses(
+            losses=lambda d: of_crossing(
                 exponent_bound * d,
                 crossings(lattice, rate, moved * math.floor(d / lattice.grid), self),
             ),
             step=self,
         )
-
-
-def _losses(maximum: Fraction, pairs: tuple[OfPair, ...]) -> Dominating:
-    """Return the losses of Laplace noise whose loss is at most this, above those of known pairs."""
-    # They are those on a fine lattice, whose curve meets that of the real line at the losses on the
-    # lattice and runs straight, so above it, between them.
-    if not maximum:
-        return Dominating(LaplaceShift(Fraction(1), 0))
-    return Dominating(LaplaceShift(_FINE / maximum, _FINE), below=pairs)
 
 
 def _flip(costs: Sequence[int], rate: Fraction) -> int:

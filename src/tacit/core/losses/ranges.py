@@ -1,4 +1,4 @@
-"""Losses of several releases of bounded range that are fixed beforehand."""
+"""Losses of several releases that choose among scores, fixed beforehand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from tacit.arithmetic.enclosure import Enclosure, exp
+from tacit.arithmetic.enclosure import Enclosure, exp, log
 from tacit.arithmetic.exact import float_down, float_up
 from tacit.core.losses.base import BITS, Atom, Loss, PrivacyLoss
 from tacit.core.losses.composition import ComposedLosses
@@ -47,16 +47,52 @@ from tacit.core.losses.lattice import Floats
 # a to b.  It is that of the range ``epsilon + b - a``.  The search takes such cells, and cuts the
 # one with the largest epsilon in two until that is narrow.
 #
-# **Different ranges.**  Where the releases before had the loss l, the delta at e of the rest is
-# that at ``e - l``: so with one more release in front
+# **Permute-and-flip.**  With c as in its map, let P and Q be its distributions on two vectors of
+# scores, and write ``w(z) = 1 - sqrt(1 - z)``.  Their losses lie between some ``-a`` and t with
 #
-#     D(e) = the largest, over t, of  p D'(e - t) + (1 - p) D'(e - t + epsilon),
+#     w(e^(t - c)) w(e^(a - c)) <= e^-c.
 #
-# which is more than the largest over fixed t, since t may depend on the loss so far: it holds also
-# for releases that are chosen as one goes, in the order of the list.  On a lattice of losses cells
-# of t are as above, with both losses moved outwards to points of it.  A delta falls in e, and is
-# convex in e^e: beyond the lattice it is at most that at its end, before it at most one, and
-# between two points at most the chord.
+# Proof.  Let i and j be the answers whose losses are t and ``-a``.  In units of the scale the
+# differences of scores move by at most c, and adding one number to all changes nothing: let i stay,
+# and the others rise by 0 to c.  If j rises by c that only makes t and a larger (``P(i) / Q(i)``
+# and ``Q(j) / P(j)`` rise with it), so let it.  Each index has the value ``s + E``, and the largest
+# wins.  Let r be the largest value of all others on the first vector, and r' on the second, with
+# the same noise: ``r <= r' <= r + c``.  Let ``C = e^c`` and u and v be e to the scores of i, and of
+# j on the second vector, so that j has ``v / C`` on the first.  Given r, with y for e to minus the
+# value of the winner, i wins with probability ``u`` times the integral of ``1 - y v / C`` over y
+# from 0 to ``M = min(e^-r, 1 / u, C / v)``; on the second vector it is that of ``1 - y v`` up to
+# ``M' = min(e^-r', 1 / u, 1 / v)``.  With ``q(z) = z - z^2 / 2`` and means over r, of i and j,
+#
+#     e^(t - c) = E q(M v / C) / E q(M' v)   and   e^(a - c) = E q(M' u) / E q(M u).
+#
+# Both are of one form: since ``M / C <= M' <= M``, they are ``E q(S B) / E q(B)`` with S and B from
+# 0 to 1: S is ``M / (C M')`` in the one and ``M' / M`` in the other.  **Lemma:** ``w`` of that is
+# at most ``m = E (S B) / E B``.  So the product is at most ``E M / (C E M')`` times ``E M' / E M``,
+# which is ``1 / C``.  The lemma says ``E q(S B) <= (2 m - m^2) E q(B)``, since w is the inverse of
+# ``m -> 2 m - m^2``.  It is the mean of
+#
+#     q(S B) <= (2 m - m^2) q(B) + (1 - m) (S B - m B),
+#
+# which holds for all S and B from 0 to 1: divided by B both sides are linear in B, at ``B = 0`` the
+# difference is ``m (1 - S)``, and at ``B = 1`` it is ``(S - m)^2 / 2``.
+#
+# Two candidates of which the first leads by x before, from 0 to c, and is ``c - x`` behind after,
+# have ``w(e^(t - c)) = e^-x`` and ``w(e^(a - c)) = e^(x - c)``: the losses ``t = g(x)`` and ``-a =
+# -g(c - x)``, with ``g(x) = c - x + ln(2 - e^-x)``, which falls.  So the losses of any P and Q lie
+# between those of such a pair, with ``e^-x`` the larger one of ``w(e^(t - c))`` and ``e^-c``.  It
+# dominates them (lemma 3.2 as above), and is a pair of scores.  Of two such releases with different
+# x the middle losses differ, so that no one x need be worse: they are added up one by one.
+#
+# **One after the other.**  Where the releases before had the loss l, the delta at e of the rest is
+# that at ``e - l``: so with one more release in front, whose losses may be t and ``-a``,
+#
+#     D(e) = the largest, over t and a, of  p D'(e - t) + (1 - p) D'(e + a),
+#
+# which is more than the largest over fixed ones, since they may depend on the loss so far: it holds
+# also for pairs that are chosen as one goes, of releases in the order of the list.  The choices are
+# joined in cells: the pair with the largest t and a of a cell dominates all of it.  D is kept on a
+# lattice.  It falls in e, and is convex in ``e^e``: beyond the lattice it is at most that at its
+# end, before it at most one, and between two points at most the chord.
 
 
 _MIN_CELL = Fraction(1, 512)  # of the range
@@ -64,27 +100,87 @@ _FIRST_CELLS = 8
 _COARSE_CELLS = 32
 _FEW_LEVELS = 4
 _SEVERAL = 8
-# By so much of itself a range grows on the lattice: the first that does not take long.
-_OUTWARDS = (0.003, 0.006, 0.012, 0.02)
+# In how many steps of the lattice a range is divided, and in how many cells, until it is fast.
+_FINENESS = ((256, 512), (128, 256), (64, 192), (32, 128), (16, 96), (12, 48), (8, 32))
 _DEVIATIONS = 12.0
-_MAX_WORK = 1 << 28
-_MAX_EXPONENT = 300.0
+_MAX_BACK = 100.0  # what is at most e^-100 below one is taken for one
+_MAX_EXPONENT = 1024.0
+_MAX_WORK = 1 << 26
+_UNDERFLOW = 2.0**-1000
+_MORE = 1 + 2.0**-40
 _SLACK = 2.0**-44  # more than the relative error of one step in floats
 
-Ranges = tuple[tuple[Fraction, int], ...]
-"""The length of the interval that holds the log ratios, and how many releases have it."""
+
+@dataclass(frozen=True)
+class LossRange:
+    """The losses of a pair lie in an interval of a length, as those of the exponential mechanism.
+
+    >>> [ends.round(2).tolist() for ends in LossRange(Fraction(1)).cells(2)]
+    [[0.5, 1.0], [1.0, 0.5]]
+    """
+
+    largest: Fraction
+
+    def width(self) -> float:
+        """Return about how far apart two losses are."""
+        return float_up(self.largest)
+
+    def cells(self, count: int) -> tuple[Floats, Floats]:
+        """Return the largest loss, and the largest one below zero, of each cell of pairs."""
+        ends = np.linspace(0.0, float_up(self.largest), count + 1)
+        return ends[1:] * _MORE, (ends[-1] - ends[:-1]) * _MORE
+
+
+@dataclass(frozen=True)
+class CrossingRange:
+    """The losses of a pair lie between those of two candidates of permute-and-flip that cross.
+
+    >>> [ends.round(2).tolist() for ends in CrossingRange(Fraction(1)).cells(2)]
+    [[1.0, 0.83], [0.83, 1.0]]
+    """
+
+    largest: Fraction  # c
+
+    def longest(self) -> Fraction:
+        """Return the largest distance of two losses, rounded up: that of x = c / 2."""
+        # g is concave, so ``g(x) + g(c - x)`` is largest in the middle.
+        c = self.largest
+        loss: Fraction = (c / 2 + log(2 - exp(-c / 2, BITS), BITS)).rounded(64).upper
+        return 2 * loss
+
+    def width(self) -> float:
+        """Return about how far apart two losses are."""
+        return float_up(self.longest())
+
+    def cells(self, count: int) -> tuple[Floats, Floats]:
+        """Return the largest loss, and the largest one below zero, of each cell of pairs."""
+        # as many as are as narrow as those of a range: small ones have little to choose from
+        c = float_up(self.largest)
+        choice = 2 * (c - math.log1p(-math.expm1(-c)))
+        leads = np.linspace(0.0, c, math.ceil(count * choice / self.width()) + 1)
+        return _first_loss(c, leads[:-1]) * _MORE, _first_loss(c, c - leads[1:]) * _MORE
+
+
+def _first_loss(c: float, lead: Floats) -> Floats:
+    """Return g(x), right to 2^-48 of itself."""
+    loss: Floats = c - lead + np.log1p(-np.expm1(-lead))
+    return loss
+
+
+Ranges = tuple[tuple[LossRange | CrossingRange, int], ...]
+"""Where the losses of a release may be, and how many there are of it."""
 
 
 def upper_deltas(ranges: Ranges, levels: Sequence[Fraction]) -> list[Fraction]:
     """Return upper bounds on delta at epsilons that are not negative, of releases fixed beforehand.
 
-    >>> three = ((Fraction(1, 10), 3),)
+    >>> three = ((LossRange(Fraction(1, 10)), 3),)
     >>> [round(float(delta), 5) for delta in upper_deltas(three, [Fraction(0), Fraction(1, 5)])]
     [0.03756, 0.00044]
     """
     bounds = [Fraction(1)] * len(levels)
-    if len(ranges) == 1:
-        bounds = _deltas_of_one_range(*ranges[0], levels)
+    if len(ranges) == 1 and isinstance(ranges[0][0], LossRange):
+        bounds = _deltas_of_one_range(ranges[0][0].largest, ranges[0][1], levels)
     curve = _curve(ranges)
     if curve is not None:
         bounds = [min(b, curve.delta(level)) for b, level in zip(bounds, levels, strict=True)]
@@ -94,12 +190,12 @@ def upper_deltas(ranges: Ranges, levels: Sequence[Fraction]) -> list[Fraction]:
 def upper_epsilon(ranges: Ranges, delta: Fraction) -> Fraction | None:
     """Return an upper bound on epsilon at a delta of releases that are fixed beforehand, if any.
 
-    >>> round(float(upper_epsilon(((Fraction(1, 10), 10),), Fraction(1, 10**6))), 4)
+    >>> round(float(upper_epsilon(((LossRange(Fraction(1, 10)), 10),), Fraction(1, 10**6))), 4)
     0.6299
     """
     known: list[Fraction] = []
-    if len(ranges) == 1:
-        known.append(_epsilon_of_one_range(*ranges[0], delta))
+    if len(ranges) == 1 and isinstance(ranges[0][0], LossRange):
+        known.append(_epsilon_of_one_range(ranges[0][0].largest, ranges[0][1], delta))
     else:
         curve = _curve(ranges)
         found = None if curve is None else curve.epsilon(delta)
@@ -208,49 +304,50 @@ class _Curve:
 @lru_cache(maxsize=64)
 def _curve(ranges: Ranges) -> _Curve | None:
     """Return the curve of releases one after the other; None where it would take long."""
-    rows = sorted(((float_up(loss_range), k) for loss_range, k in ranges), reverse=True)
-    square = math.fsum(k * one * one for one, k in rows)
-    largest = math.fsum(k * one for one, k in rows)
+    rows = sorted(((one.width(), one, k) for one, k in ranges), key=lambda row: row[0])
+    square = math.fsum(k * width * width for width, _, k in rows)
+    largest = math.fsum(k * float_up(one.largest) for _, one, k in rows)
+    if not largest < _MAX_EXPONENT:
+        return None
     wide = min(_DEVIATIONS * math.sqrt(square) / 2 + square / 4, largest)
-    for outwards in _OUTWARDS:
-        step = rows[0][0] / math.ceil(rows[0][0] * largest / (outwards * square))
-        # how many steps each range is long, moved outwards
-        lengths = [(math.ceil(one / step * (1 + 2.0**-40)), k) for one, k in rows]
-        places, longest = math.ceil(wide / step * (1 + outwards)) + 2, lengths[0][0]
-        if 2 * places * sum(length * k for length, k in lengths) <= _MAX_WORK:
+    back = min(wide, _MAX_BACK)
+    for fine, cells in _FINENESS:
+        step = math.sqrt(square / sum(k for _, _, k in rows)) / fine
+        each = [(one.cells(cells), k) for _, one, k in rows]
+        before, after = math.ceil(back / step) + 2, math.ceil(wide / step * (1 + 2.0**-40)) + 2
+        if (before + after) * sum(len(up) * k for (up, _), k in each) <= _MAX_WORK:
             break
     else:
         return None
-    if (places + 2 * longest) * step > _MAX_EXPONENT:
-        return None
-    index = np.arange(-places, places + 1)
-    deltas: Floats = np.maximum(-np.expm1(index * step), 0.0) * (1 + _SLACK)
-    for length, k in lengths[::-1]:
-        cells = _cells(length, step)
+    index = np.arange(-before, after + 1)
+    deltas: Floats = -np.expm1(np.minimum(index * step, 0.0)) * (1 + _SLACK)
+    for (up, down), k in each:
+        moves = _moves(up, down, step)
+        left = max(-offset for offset, _ in itertools.chain(*moves))
+        right = max(offset for offset, _ in itertools.chain(*moves))
         for _ in range(k):
-            before = np.ones(longest + 2)
-            after = np.full(longest + 2, deltas[-1])
-            wider = np.concatenate([before, deltas, after])
+            wider = np.concatenate([np.ones(left), deltas, np.full(right, deltas[-1])])
             deltas = np.zeros(len(index))
-            for up, down, p, rest in cells:
-                start = longest + 2 - up
-                mixed = p * wider[start : start + len(index)]
-                start = longest + 2 + down
-                mixed += rest * wider[start : start + len(index)]
+            for terms in moves:
+                parts = [w * wider[left + j : left + j + len(index)] for j, w in terms]
+                mixed = parts[0]
+                for part in parts[1:]:
+                    mixed += part
                 np.maximum(deltas, mixed, out=deltas)
             deltas = np.minimum(deltas * (1 + _SLACK), 1.0)
-    return _Curve(step, deltas[places:])
+    return _Curve(step, deltas[before:] + _UNDERFLOW)
 
 
-def _cells(length: int, step: float) -> list[tuple[int, int, float, float]]:
-    """Return, for each cell of t, both losses in steps and the masses under P."""
-    whole = (length + 1) * step
-    return [
-        (
-            j + 1,
-            length - j,
-            math.expm1((j - length) * step) / math.expm1(-whole),  # no digits cancel
-            math.expm1((j + 1) * step) / math.expm1(whole),
-        )
-        for j in range(length)
-    ]
+def _moves(up: Floats, down: Floats, step: float) -> list[list[tuple[int, float]]]:
+    """Return, for each cell, by how many places of the lattice delta moves, with which weights."""
+    whole = -np.expm1(-(up + down))
+    first, second = -np.expm1(-down) / whole, -np.expm1(-up) * np.exp(-down) / whole
+    moves = []
+    for p, rest, rise, fall in zip(first, second, up / step, down / step, strict=True):
+        terms = []
+        for mass, move in ((p, -rise * (1 + 2.0**-40)), (rest, fall * (1 - 2.0**-40))):
+            place = math.floor(move)
+            share = math.expm1((move - place) * step) / math.expm1(step) * (1 - 2.0**-45)
+            terms += [(place, float(mass * (1 - share))), (place + 1, float(mass * share))]
+        moves.append(terms)
+    return moves

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -157,6 +158,13 @@ class TwoOutcomes(PrivacyLoss):
         return list(zip(powers, totals, strict=True))
 
 
+@lru_cache(maxsize=1 << 6)
+def _log_ways(k: int) -> Floats:
+    """Return the logarithms of the numbers of ways to choose so many of k, from none to all."""
+    ways = itertools.accumulate(range(k), lambda c, n: c * (k - n) // (n + 1), initial=1)
+    return np.array([math.log(number) for number in ways])
+
+
 def _logs(p: Enclosure, q: Enclosure) -> list[tuple[float, float]]:
     """Return the logarithms of both probabilities of each outcome."""
     ends = ((p, q), (1 - p, 1 - q))
@@ -183,7 +191,7 @@ class _Outcomes:
         for p, q, k in parts:
             (first, first_q), (second, second_q) = _logs(p, q)
             j = np.arange(k + 1)
-            ways = np.array([math.log(math.comb(k, n)) for n in range(k + 1)])
+            ways = _log_ways(k)
             own = ways + j * first + (k - j) * second
             other = j * (first - first_q) + (k - j) * (second - second_q)
             logs = (logs[:, None] + own).ravel()
