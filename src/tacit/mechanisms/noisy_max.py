@@ -99,6 +99,13 @@ def crossings(
     room = FARTHEST
     if low is not None and high is not None:
         room = min(room, math.floor(high / lattice.grid) - math.ceil(low / lattice.grid))
+    return _crossings(room, count, rate, units, step)
+
+
+@lru_cache(maxsize=1 << 8)
+def _crossings(
+    room: int, count: int, rate: Fraction, units: int, step: Exponential | PermuteAndFlip
+) -> tuple[OfPair, ...]:
     # some that several scales have in common, a factor of at most 5/4 from each other
     first, last = math.floor(1 / rate / 8), math.floor(_BEYOND / rate)
     powers = [1 << j for j in range(first.bit_length(), last.bit_length() + 1)]

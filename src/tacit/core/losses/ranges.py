@@ -101,9 +101,10 @@ _COARSE_CELLS = 32
 _FEW_LEVELS = 4
 _SEVERAL = 8
 # In how many steps of the lattice a range is divided, and in how many cells, until it is fast.
+# Narrower ranges have fewer: for so many in all, the losses of all together grow by the least then.
 _FINENESS = ((256, 512), (128, 256), (64, 192), (32, 128), (16, 96), (12, 48), (8, 32))
 _DEVIATIONS = 12.0
-_MAX_BACK = 100.0  # what is at most e^-100 below one is taken for one
+_MAX_BACK = 60.0  # what is at most e^-60 below one is taken for one
 _MAX_EXPONENT = 1024.0
 _MAX_WORK = 1 << 26
 _UNDERFLOW = 2.0**-1000
@@ -313,7 +314,10 @@ def _curve(ranges: Ranges) -> _Curve | None:
     back = min(wide, _MAX_BACK)
     for fine, cells in _FINENESS:
         step = math.sqrt(square / sum(k for _, _, k in rows)) / fine
-        each = [(one.cells(cells), k) for _, one, k in rows]
+        each = [
+            (one.cells(math.ceil(cells * math.sqrt(width / rows[-1][0]))), k)
+            for width, one, k in rows
+        ]
         before, after = math.ceil(back / step) + 2, math.ceil(wide / step * (1 + 2.0**-40)) + 2
         if (before + after) * sum(len(up) * k for (up, _), k in each) <= _MAX_WORK:
             break
