@@ -38,7 +38,7 @@ from tacit.core.losses.summands import min_part
 # is negative, and the sum of n of them is right to ``n 2^-52``.
 
 
-_MAX_LISTED = 1 << 16
+_MAX_LISTED = 1 << 18
 _FEW = 1 << 11
 _STEPS = 50
 _WORD = 2.0**-50
