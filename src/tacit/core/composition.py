@@ -45,7 +45,7 @@ def compose(measurements: Sequence[Measurement]) -> Measurement:
     (:class:`~tacit.core.ApproximateZeroConcentratedDP`).  Next to Renyi DP all are stated in that,
     at the orders up to the highest that every one has (:class:`~tacit.core.RenyiCurve`).  What
     ``m.epsilon(delta=)`` says rests on the privacy losses themselves wherever all are known; of
-    exponential mechanisms it is that of a list fixed beforehand
+    exponential mechanisms and permute-and-flip it is that of a list fixed beforehand
     (:mod:`tacit.core.losses.ranges`), and :func:`~tacit.framework.adaptive` counts those that are
     chosen as one goes.
 

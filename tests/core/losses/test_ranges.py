@@ -209,6 +209,19 @@ def test_both_choices_of_several_scales_are_within_a_part_in_fifty():
         assert found.lower <= found.upper <= found.lower * Fraction(102, 100), step
 
 
+def test_both_kinds_together_are_enclosed_by_their_pairs_of_scores():
+    """The lower end is no more than the worst pair of two scores loses in both, by enumeration."""
+    space = Space(Vector(int, size=2), LInfinityDistance())
+    steps = [space >> PermuteAndFlip(4), space >> Exponential(6), space >> Exponential(6)]
+    found, worst = fw.compose(steps).delta("1/10"), 0.0
+    for lead, move in itertools.product(range(12), (-1, 1)):
+        laws = [[m.distribution([lead + t, -t]) for t in (0, move)] for m in steps]
+        pairs = [[tuple(float(law.probability(i)) for law in two) for i in (0, 1)] for two in laws]
+        worst = max(worst, delta_of(pairs, 0.1))
+    assert 0.95 * worst < found.lower <= worst + 1e-12
+    assert worst <= found.upper <= 1.1 * worst
+
+
 def test_releases_of_another_kind_next_to_them_are_as_before():
     """Only the pair that dominates each is known then: no smaller than a list fixed beforehand."""
     both = of_range(ONE).compose(BoundedRange(ONE))

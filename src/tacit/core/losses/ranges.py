@@ -106,7 +106,7 @@ _FINENESS = ((256, 512), (128, 256), (64, 192), (32, 128), (16, 96), (12, 48), (
 _DEVIATIONS = 12.0
 _MAX_BACK = 60.0  # what is at most e^-60 below one is taken for one
 _MAX_EXPONENT = 1024.0
-_MAX_WORK = 1 << 26
+_MAX_WORK = 1 << 27
 _UNDERFLOW = 2.0**-1000
 _MORE = 1 + 2.0**-40
 _SLACK = 2.0**-44  # more than the relative error of one step in floats
@@ -325,6 +325,7 @@ def _curve(ranges: Ranges) -> _Curve | None:
         return None
     index = np.arange(-before, after + 1)
     deltas: Floats = -np.expm1(np.minimum(index * step, 0.0)) * (1 + _SLACK)
+    mixed, term = np.empty(len(index)), np.empty(len(index))
     for (up, down), k in each:
         moves = _moves(up, down, step)
         left = max(-offset for offset, _ in itertools.chain(*moves))
@@ -333,10 +334,10 @@ def _curve(ranges: Ranges) -> _Curve | None:
             wider = np.concatenate([np.ones(left), deltas, np.full(right, deltas[-1])])
             deltas = np.zeros(len(index))
             for terms in moves:
-                parts = [w * wider[left + j : left + j + len(index)] for j, w in terms]
-                mixed = parts[0]
-                for part in parts[1:]:
-                    mixed += part
+                mixed.fill(0.0)
+                for j, weight in terms:
+                    np.multiply(wider[left + j : left + j + len(index)], weight, out=term)
+                    mixed += term
                 np.maximum(deltas, mixed, out=deltas)
             deltas = np.minimum(deltas * (1 + _SLACK), 1.0)
     return _Curve(step, deltas[before:] + _UNDERFLOW)
