@@ -49,11 +49,37 @@ def near(bound: float) -> list[float]:
 def check(grid: Grid, cells: list[float | None]) -> None:
     table = pa.table({"x": pa.array(cells, pa.float64())})
     connection().register("cells", table)
+    check_where(grid, "float", cells, [offset(grid, x, clamp=True) for x in cells], clamp=True)
+    check_where(grid, "float", cells, [offset(grid, x, clamp=False) for x in cells], clamp=False)
     for clamp in (True, False):
         sql = grid.sql("x", "float", DUCKDB, clamp=clamp)
         found = [row[0] for row in connection().execute(f"select {sql} from cells").fetchall()]
         assert found == [offset(grid, x, clamp=clamp) for x in cells]
         assert all(z is None or 0 <= z <= grid.cells for z in found)
+
+
+def check_where(grid, kind, cells, offsets, *, clamp: bool) -> None:
+    """The rows that pass are those with an offset; no row fails, whether it passes or not."""
+    for cut in (0, 1, grid.cells.bit_length() // 2, (grid.first & -grid.first).bit_length()):
+        where = grid.sql_where("x", kind, DUCKDB, clamp=clamp, cut=cut)
+        if where is None:
+            continue
+        rows = connection().execute(f"select {where[0]}, {where[1]} from cells").fetchall()
+        assert len(rows) == len(cells)
+        found = [row[1] if row[0] else None for row in rows]
+        assert found == [None if z is None else z >> cut for z in offsets]
+
+
+def test_an_integer_passes_where_it_has_an_offset():
+    far = (1 << 63) - 1
+    cells = [None, *range(-9, 30), far, -far - 1]
+    connection().register("cells", pa.table({"x": pa.array(cells, pa.int64())}))
+    for low, high, bits in [(0, 20, 31), (3, 17, 2), (-8, 8, 31), ("1/3", "25/2", 31), (-5, 9, 1)]:
+        grid = Grid.for_bounds(Fraction(low), Fraction(high), bits=bits, whole=True)
+        for clamp in (True, False):
+            sql = grid.sql("x", "integer", DUCKDB, clamp=clamp)
+            offsets = [z for (z,) in connection().execute(f"select {sql} from cells").fetchall()]
+            check_where(grid, "integer", cells, offsets, clamp=clamp)
 
 
 @examples(0.1)
@@ -82,5 +108,6 @@ def test_bounds_that_are_rounded_are_clipped_as_integers():
     """A bound between two doubles may fall beyond the end, which the SQL then has to hold."""
     far = Grid(Fraction(0), Fraction((1 << 53) + 1), 0)
     assert "greatest" in far.sql("x", "float", DUCKDB)
+    assert far.sql_where("x", "float", DUCKDB) is None
     check(far, [*ODD, *near(0.0), *near(2.0**53)])
     assert "greatest" not in Grid.for_bounds(0, 100).sql("x", "float", DUCKDB)

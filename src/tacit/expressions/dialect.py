@@ -45,6 +45,9 @@ class Dialect:
     # ``wide`` is exact to 126 bits, a ``timestamp`` has no zone
     integer: str = "bigint"
     small: str = "uinteger"  # the smallest type that holds 0 to 2^31
+    # a double ``{x}`` that is whole as an integer, in a form that no value makes fail; None where
+    # there is none
+    try_integer: str | None = "try_cast({x} as bigint)"
     # a whole number ``{x}`` as one of 0 to 255, by which the engine groups faster than it joins,
     # and NULL for others; None where there is no such type
     byte: str | None = "try_cast({x} as utinyint)"
@@ -219,9 +222,13 @@ class Dialect:
     def share(self, sql: str, body: Callable[[str], str]) -> str:
         """Return a formula in which a value stands several times, a costly one written out once."""
         # Otherwise an expression of n operations, each within the next, would have 3^n parts.
-        if len(sql) <= _SHORT and self.matches.partition("(")[0] not in sql:
+        if self.is_cheap(sql):
             return body(sql)
         return self.let.format(x=sql, body=body("tacit_v"))
+
+    def is_cheap(self, sql: str) -> bool:
+        """Return whether to compute a value costs less than to name it."""
+        return len(sql) <= _SHORT and self.matches.partition("(")[0] not in sql
 
     def name_of(self, text: str) -> str:
         """Return a text that names people or groups: missing beyond :data:`LONGEST_NAME`."""

@@ -178,6 +178,7 @@ def product(factors: Sequence[Whole], dialect: Dialect, most: int | None = None)
 
 _EXACT_DOUBLE = 51  # bits of q that leave room for the half in a double
 _EXACT_WHOLE = 62  # bits of a whole number that is put on a grid of fractions
+_LARGEST_DOUBLE = 1 << 53  # up to which all whole numbers are doubles
 _FAR, _FAR_WHOLE = Fraction(2) ** 500, Fraction(2) ** 124
 _MOST = (1 << 63) - 1
 
@@ -297,6 +298,38 @@ class Grid:
         offset = self._float if kind == "float" else self._whole
         return dialect.share(value, lambda v: offset(v, dialect, clamp))
 
+    def sql_where(
+        self, value: str, kind: str, dialect: Dialect, *, clamp: bool = True, cut: int = 0
+    ) -> tuple[str, str] | None:
+        """Return a test of rows, and the SQL of the offset where it passes, less ``cut`` bits."""
+        # They are the rows where :meth:`sql` is not missing.  An engine would compute that in its
+        # filter and once more behind it, so the test is of the value.  It may compute the offset of
+        # other rows as well, which no value makes fail.  None where it would cost more.
+        #
+        # *Theorem.*  The offsets are those of :meth:`sql`, divided by 2^k and rounded down.
+        # *Proof.*  For floats, what has its floor taken is 2^-k times what has it there: products
+        # with powers of two are not rounded, but where they vanish, which the half that is added to
+        # them makes the same.  And floor(t 2^-k) is floor(floor(t) 2^-k).  The first point is a
+        # multiple of 2^k, or k is 0 until the shift; up to 2^53 its difference is exact in doubles.
+        if dialect.try_integer is None or not dialect.is_cheap(value):
+            return None
+        if kind == "integer":
+            test = self._whole_test(value, dialect, clamp)
+            return test, dialect.shift(self._whole(value, dialect, clamp), cut)
+        if kind != "float" or not self._keeps_ends or self.most > _LARGEST_DOUBLE:
+            return None
+        high, low = dialect.literal(float(self.upper)), dialect.literal(float(self.lower))
+        done = 0 if self.first % (1 << cut) else cut
+        first = self.first >> done
+        if clamp:
+            test = dialect.is_number(value)
+            held = f"case when {value} > {high} then {high} when {value} < {low} then {low}"
+            floor = self._floor_sql(f"({held} else {value} end)", dialect, done)
+        else:
+            test, floor = f"{value} between {low} and {high}", self._floor_sql(value, dialect, done)
+        offset = f"{floor} - {dialect.literal(float(first))}" if first else floor
+        return test, dialect.shift(dialect.try_integer.format(x=offset), cut - done)
+
     def _offset_of(self, point: Whole, dialect: Dialect) -> str:
         """Clip whole units and count them from the first."""
         if not self.first <= point.low <= point.high <= self.last:
@@ -334,11 +367,15 @@ class Grid:
 
     def _point_sql(self, value: str, dialect: Dialect) -> str:
         """Return the SQL of the point of a double within the bounds."""
-        scale, half = dialect.literal(2.0**self.exponent), dialect.literal(0.5)
+        return dialect.cast(self._floor_sql(value, dialect), "integer")
+
+    def _floor_sql(self, value: str, dialect: Dialect, cut: int = 0) -> str:
+        """Return the SQL of that point as a double, divided by ``2^cut`` and rounded down."""
+        scale, half = dialect.literal(2.0 ** (self.exponent - cut)), dialect.literal(0.5 / 2**cut)
         point = f"{value} * {scale} + {half}"
         if self.exponent < 0:  # the same bits, but for products that vanish
             point = f"({value} + {dialect.literal(0.5 / 2.0**self.exponent)}) * {scale}"
-        return dialect.cast(f"floor({point})", "integer")
+        return f"floor({point})"
 
     @cached_property
     def _keeps_ends(self) -> bool:
@@ -357,24 +394,30 @@ class Grid:
     def _whole(self, value: str, dialect: Dialect, clamp: bool) -> str:
         """Clip to whole bounds just outside, then scale and clip as points of the grid."""
         low, high = self.lower.__floor__(), self.upper.__ceil__()
-        if "(" not in value and (self.exponent, self.first, self.last) == (0, low, high):
-            return self._named(Whole(value, low, high), dialect, clamp)
+        test = self._whole_test(value, dialect, clamp)
+        if self._is_named(value):
+            if clamp:
+                return self._offset_of(Whole(value, low, high).clamped(low, high, dialect), dialect)
+            within = f"case when {test} then {value} end"
+            return self._offset_of(Whole(within, low, high), dialect)
         clipped = Whole(value, low, high).clamped_not_null(low, high, dialect)
         offset = self._offset_of(self._scaled(clipped, dialect), dialect)
-        test = f"{value} is not null"  # least and greatest skip a NULL: it would become a bound
-        if not clamp:
-            ends = self.lower.__ceil__(), self.upper.__floor__()
-            test = "{} between {} and {}".format(value, *map(dialect.literal, ends))
+        # least and greatest skip a NULL: it would become a bound
         return f"case when {test} then {offset} end"
 
-    def _named(self, value: Whole, dialect: Dialect, clamp: bool) -> str:
-        """Return the offset of a whole number that the engine has by name, on a grid of ones."""
-        ends = value.low, value.high
+    def _is_named(self, value: str) -> bool:
+        """Return whether the engine has a whole number by name, and the grid is one of ones."""
+        ends = self.lower.__floor__(), self.upper.__ceil__()
+        return "(" not in value and (self.exponent, self.first, self.last) == (0, *ends)
+
+    def _whole_test(self, value: str, dialect: Dialect, clamp: bool) -> str:
+        """Return whether a whole number has an offset."""
         if clamp:
-            return self._offset_of(value.clamped(*ends, dialect), dialect)
-        test = "between {} and {}".format(*map(dialect.literal, ends))
-        within = f"case when {value.sql} {test} then {value.sql} end"
-        return self._offset_of(Whole(within, *ends), dialect)
+            return f"{value} is not null"
+        ends = self.lower.__ceil__(), self.upper.__floor__()
+        if self._is_named(value):
+            ends = self.first, self.last
+        return "{} between {} and {}".format(value, *map(dialect.literal, ends))
 
     def _scaled(self, clipped: Whole, dialect: Dialect) -> Whole:
         """Return a whole number as points of the grid."""

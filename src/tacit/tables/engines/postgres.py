@@ -77,6 +77,7 @@ POSTGRES = Dialect(
     whole="^(?:{p})$",
     part=None,
     byte=None,
+    try_integer=None,
     below=None,
     longest=63,
 )

@@ -86,6 +86,7 @@ SPARK = Dialect(
     whole="^(?:{p})\\z",
     part=None,
     byte=None,
+    try_integer=None,
     below=None,
     one_scan=True,
     set_of=None,

@@ -96,6 +96,8 @@ class BoundedRows:
     # whether ``base`` reads a table that the engine keeps for this query alone, and that need not
     # be kept once more
     stored: bool = False
+    # whether each row has the value that is counted, which else may be missing
+    valued: bool = False
     # where ``base`` reads a part of the rows that is in arrays of this process: to add a number of
     # each row up from there costs less than to group them
     add: AddByPlace | None = None

@@ -50,6 +50,7 @@ from tacit.tables.query.keys import (
     identity_sql,
     left_out,
     offset_sql,
+    offset_where,
     relation_of,
     same_key,
 )
@@ -117,19 +118,26 @@ def _counted(
     index = d.cast(cell, "integer")
     column = "u" if rows.heavy else rows.weight
     indexed = d.below is not None and lists * cells <= _INDEXED
-    if type(rows) is BoundedRows and not column and not indexed:
+    in_bytes = d.byte is not None and max(lists, cells) <= 1 << 8
+    if type(rows) is BoundedRows and not column and (in_bytes or not indexed):
+        code = "code"
         if d.byte and cells <= 1 << 8:
             index = d.byte.format(x=index)
-        by, also = ("code, ", f"{d.cast('code', 'integer')} as list, ") if lists > 1 else ("", "")
+        if d.byte and in_bytes:
+            code = d.byte.format(x=code)
+        by, also = (f"{code}, ", f"{d.cast(code, 'integer')} as list, ") if lists > 1 else ("", "")
         # rows without a value are a place of their own, which is left out once all are counted
-        own = f"select {also}{index} as cell, count({z}) as weight from ({rows.base}) as r"
-        own += f" group by {by}{index} having count({z}) > 0"
+        count, having = (
+            ("count(*)", "") if rows.valued else (f"count({z})", f" having count({z}) > 0")
+        )
+        own = f"select {also}{index} as cell, {count} as weight from ({rows.base}) as r"
+        own += f" group by {by}{index}{having}"
         *several, occurring, numbers = engine.integers(own)
         codes = several[0] if several else np.zeros_like(occurring)
         order = (codes * cells + occurring).argsort()  # each comes once
         return [codes[order], occurring[order], rows.one * numbers[order]]
     # group and cell are one integer
-    number = index
+    number, known = index, "" if rows.valued else f"{z} is not null"
     if lists > 1:
         first = product([Whole("code", 0, lists - 1), Whole(d.literal(cells), cells, cells)], d)
         number = f"{first.sql} + {index}"
@@ -139,7 +147,8 @@ def _counted(
         add = add or engine.add_by_place
     if add and indexed and few:
         shown = f", {column}" if column else ""
-        sql = f"select {number} as place{shown} from ({rows.base}) as r where {z} is not null"
+        test = f" where {known}" if known else ""
+        sql = f"select {number} as place{shown} from ({rows.base}) as r{test}"
         numbers, weights = add(sql, column, lists * cells)
         return [*np.divmod(numbers, cells), weights if column else rows.one * weights]
     # an engine groups by it fastest that knows how far the numbers reach: by the form of the
@@ -153,7 +162,7 @@ def _counted(
         numbers, weights = engine.integers(f"{sql} where {z} is not null")
         return _in_order(numbers, weights, cells)
     if not (d.keeps and column) or (indexed and not rows.heavy):
-        return _read(rows.sums(number, [Term()], f"{z} is not null"), cells, engine)
+        return _read(rows.sums(number, [Term()], known), cells, engine)
     sql = f"select case when {z} is not null then {number} end as place, {column}"
     sql += f" from ({rows.base}) as r"
     read = engine.in_arrays(sql) if rows.of_rows and few and indexed else nullcontext()
@@ -327,20 +336,31 @@ class IntegerQuery:
             elif isinstance(request, Total):
                 answers[request] = self._total(request)
             elif isinstance(request, Bins):
-                rows = self._counted_rows(request)
-                answers[request] = bins(*rows, request.edges, self._size, self.source.engine)
+                rows, z, cut = self._counted_rows(request)
+                edges = [edge >> cut for edge in request.edges]
+                answers[request] = bins(rows, z, edges, self._size, self.source.engine)
             elif isinstance(request, Cells):
-                rows, lists = self._counted_rows(request), self._size * request.bins
-                size = request.grid.cells, request.shift
-                answers[request] = cells(*rows, *size, lists, self.source.engine)
+                rows, z, cut = self._counted_rows(request)
+                size, lists = request.grid.cells >> cut, self._size * request.bins
+                shift = request.shift - cut
+                answers[request] = cells(rows, z, size, shift, lists, self.source.engine)
         return answers
 
-    def _counted_rows(self, request: Bins | Cells) -> tuple[BoundedRows, str]:
+    def _counted_rows(self, request: Bins | Cells) -> tuple[BoundedRows, str, int]:
+        """Return rows, the name of their offset, and how many of its last bits are left out."""
+        d = self._dialect
         if isinstance(request, RowCells):
             base = self._select([(self._offsets_sql(request)[0], "z0")])
-            return request.bounded_rows(base, self.unit.rows, self._dialect, self._spelled), "z0"
+            return request.bounded_rows(base, self.unit.rows, d, self._spelled), "z0", 0
+        if self._person is None:  # whose rows without a value count for nothing
+            cut, clamp = unread_bits(request), not isinstance(request, Bins)
+            ((value, grid),) = request.columns
+            where = offset_where(value, grid, self.source.schema, d, clamp=clamp, cut=cut)
+            if where is not None:
+                base = self._select([(where[1], "z0")], test=where[0])
+                return BoundedRows(base, d, self.unit.one, valued=True), "z0", cut
         rows, names = self._bounded(self._offsets_sql(request))
-        return rows, names[0]
+        return rows, names[0], 0
 
     def read_rows(self, requests: Sequence[Request]) -> tuple[str, dict[str, str]]:
         """Return the SQL of what requests read of the rows, and how it is read there."""
@@ -402,9 +422,11 @@ class IntegerQuery:
         keyed: bool = True,
         without: tuple[str, str] | None = None,
         weighing: str = "",
+        test: str = "",
     ) -> str:
         """Return the SQL of the rows that count, with the person as ``u`` and the code."""
         # columns: what is read of a row, as SQL, and the name of each.
+        # test: one more that rows must pass, where each is a person.
         # weighing: what is shown next to them of rows that are stored and counted.
         d = self._dialect
         if self._stored is not None and keyed:
@@ -412,7 +434,7 @@ class IntegerQuery:
             shown = [*chosen, "code", "u", *([weighing] if weighing else [])]
             return f"select {', '.join(shown)} from {self._stored.relation}"
         chosen = [f"{sql} as {name}" for sql, name in columns]
-        code, join, tests = d.literal(0), "", [f"({self._where})"] if self._where else []
+        code, join, tests = d.literal(0), "", [f"({t})" for t in (self._where, test) if t]
         if keyed and self._byte is not None:
             code = self._byte[0]
             tests.append(self._byte[1])

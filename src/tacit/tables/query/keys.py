@@ -378,6 +378,18 @@ def offset_sql(
     value: Expression, grid: Grid, schema: Schema, dialect: Dialect, *, clamp: bool = True
 ) -> str:
     """Return the SQL of a value's offset on a grid; see :meth:`Grid.sql`."""
+    return grid.sql(*_number_sql(value, schema, dialect), dialect, clamp=clamp)
+
+
+def offset_where(
+    value: Expression, grid: Grid, schema: Schema, dialect: Dialect, *, clamp: bool, cut: int
+) -> tuple[str, str] | None:
+    """Return a test of rows, and the SQL of the offset of those; see :meth:`Grid.sql_where`."""
+    return grid.sql_where(*_number_sql(value, schema, dialect), dialect, clamp=clamp, cut=cut)
+
+
+def _number_sql(value: Expression, schema: Schema, dialect: Dialect) -> tuple[str, str]:
+    """Return the SQL of a number, and its kind."""
     value = read_as(value, "read_numeric", schema)
     kind = value.kind(schema)
     if kind not in ("integer", "float", "decimal", "boolean", "missing"):
@@ -385,9 +397,8 @@ def offset_sql(
     if value.operation == "col":
         name = str(value.parameters[0])
         if schema.column(name).kind == "float":  # as it is, for the grid itself leaves NaN out
-            plain = dialect.cast(dialect.column(name), "double")
-            return grid.sql(plain, kind, dialect, clamp=clamp)
-    return grid.sql(value.sql(schema, dialect), kind, dialect, clamp=clamp)
+            return dialect.cast(dialect.column(name), "double"), kind
+    return value.sql(schema, dialect), kind
 
 
 # A table of one row a person, made of all of a person's rows, as a relation in SQL.
