@@ -764,6 +764,8 @@ def _shut(connection: duckdb.DuckDBPyConnection, then: Callable[[], object] | No
 # Columns as DuckDB describes them: by declared types, which contain no value of the data.
 
 
+# Types that are members of a union at no cost.
+_SHIELDED_BY_UNION = {*WHOLE_TYPES, "FLOAT", "DOUBLE", "VARCHAR", "DATE"}
 # Types of times with a zone: those of the time in UTC, and how it is read.
 _UTC = {
     "TIMESTAMP WITH TIME ZONE": (
@@ -808,9 +810,10 @@ def shield(cell: str, declared: str = "") -> str:
     # of them, or be wrong.  It knows none of the result of ``try``, whose value is that of the
     # column, and compares it row by row; those of ``coalesce`` and ``struct_extract`` are passed
     # on, and ``||`` with no text is left out.  Nor does it know any of what was a member of a
-    # union, which passes on the texts of a file's dictionary where ``try`` copies one for each row.
-    if declared == "VARCHAR":
-        return f"union_extract(union_value(tacit_text := {cell}), 'tacit_text')"
+    # union, which passes on what it is given, such as the texts of a file's dictionary, where
+    # ``try`` copies each row.
+    if declared in _SHIELDED_BY_UNION:
+        return f"union_extract(union_value(tacit_cell := {cell}), 'tacit_cell')"
     return f"try({cell})"
 
 
