@@ -50,7 +50,7 @@ from tacit.tables.open_source import Source, open_source
 from tacit.tables.open_source import open_source as instance_open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.integer_query import IntegerQuery
-from tacit.tables.query.requests import Moments, Rows
+from tacit.tables.query.requests import Bins, Cells, Moments, Rows
 
 
 def write(path, rows=1, **columns):
@@ -448,6 +448,10 @@ def test_statistics_that_are_wrong_change_nothing(tmp_path):
                     whole = IntegerQuery(source, unit).run([moments]).of(moments)[0]
                     assert whole[0] == 3 * unit.one
                     assert whole[2] == 3 * unit.one * grid.offset(true)
+                    edge = grid.offset(5)  # which is between the truth and the lie
+                    bins = Bins(x, grid, (0, edge, grid.cells))
+                    counted = IntegerQuery(source, unit).run([bins]).of(bins)
+                    assert counted.tolist() == [[0, 3 * unit.one]]
                     IntegerQuery(source, unit, **asked).run([Rows(), moments])
 
 
@@ -488,6 +492,19 @@ def test_a_filter_of_a_relation_compares_each_cell(tmp_path, most):
             with open_source(read.filter(test)) as source:
                 found = IntegerQuery(source, OneRowEach()).run([Rows()]).of(Rows()).tolist()
             assert found == [expected], (most, test)
+
+
+def test_what_is_no_number_is_in_no_bin_and_no_cell(tmp_path):
+    """NaN, which is in no footer: that says that all numbers are within the bounds."""
+    for shown in ([1.0, float("nan"), 2.0, None], [float("nan")] * 2):
+        pq.write_table(pa.table({"x": pa.array(shown, pa.float64())}), tmp_path / "t.parquet")
+        grid = Grid.for_bounds(0, 4, bits=2)
+        bins, cells = Bins(col("x"), grid, (0, 1, 2, 4)), Cells(col("x"), grid, 1)
+        with open_source(tmp_path / "t.parquet") as source:
+            exact = IntegerQuery(source, OneRowEach()).run([bins, cells])
+        some = len(shown) == 4
+        assert exact.of(bins).tolist() == [[0, some, some]]
+        assert [a.tolist() for a in exact.of(cells)[0]] == ([[0, 1], [1, 1]] if some else [[], []])
 
 
 @pytest.mark.usefixtures("_one_salt")
