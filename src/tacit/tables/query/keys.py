@@ -213,7 +213,9 @@ def _keys_sql(keys: Sequence[tuple[Any, ...]], kinds: Sequence[str], dialect: Di
     lines = []
     for code, key in enumerate(keys):
         parts = [_typed(v, k, dialect) for v, k in zip(key, kinds, strict=True)]
-        lines.append(f"({', '.join([*parts, dialect.literal(code)])})")
+        # engines take the wider of two types for a column, and plain numbers are planned faster
+        number = str(code) if code else dialect.literal(code)
+        lines.append(f"({', '.join([*parts, number])})")
     columns = ", ".join([*names, "tacit_code"])
     return f"(values {', '.join(lines)}) as tacit_keys({columns})"
 
