@@ -112,6 +112,7 @@ _MAX_THREADS = 1024
 # Bytes that an aggregate of ours takes in each thread for one value of what it groups by.
 _STATE = 64
 _ARRAYS_SHARE = 8  # the part of the memory that rows in arrays may take
+_MOST_ROWS = (1 << 32) - 1  # rows of one place that 32 bits count
 # With this many rows in memory, a query ends before a person could interrupt it.
 _SMALL = 1 << 16
 _BITS = range(12, 25)  # from DuckDB's own default on
@@ -495,8 +496,15 @@ class DuckEngine:
         def add() -> list[NDArray[np.int64]]:
             occurs, sums = np.zeros(places, dtype=bool), np.zeros(places, dtype=np.int64)
             if not weight:
+                # in numbers that are half as long, more of which are near at hand
+                counts, size, one = np.zeros(places, dtype=np.uint32), 0, np.uint32(1)
                 for (numbers,) in self._batches(sql, [np.uint32]):
-                    np.add.at(sums, numbers, 1)
+                    if size + len(numbers) > _MOST_ROWS:
+                        sums += counts
+                        counts[:], size = 0, 0
+                    np.add.at(counts, numbers, one)
+                    size += len(numbers)
+                sums += counts
                 occurs = sums > 0
             else:
                 for numbers, weights in self._batches(sql, [np.uint32, np.int64]):
