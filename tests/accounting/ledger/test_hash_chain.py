@@ -268,9 +268,10 @@ def test_what_was_seen_must_still_stand(tmp_path: Path) -> None:
     copyfile(path, copy)
     with open_ledger(path) as ledger:
         ledger.charge("k", epsilon("1/4"), {"count": "rows"})
+        first = ledger.events()[0].hash
     copyfile(copy, path)
     store = SqliteStore(path, create=False)
-    chain = CheckedChain(store, ledger.events()[0].hash)
+    chain = CheckedChain(store, first)
     with pytest.raises(LedgerError, match="shows less than was already spent"):
         chain.head()
     with pytest.raises(LedgerError, match="shows less than was already spent"), chain.write():
