@@ -391,10 +391,31 @@ def test_a_file_that_was_mistyped_is_corrected_until_something_is_spent(
         assert released(client, token)["state"] == "done"
     file.write_text(re.sub("epsilon = [0-9]+", "epsilon = 7", right))
     assert "whatever the file says" in tacit(f"serve check {tmp_path}").out
+    file.write_text(re.sub("(?m)^name = .*", 'name = "stays"', right))
+    assert "the ledger of dataset visits" in tacit(f"serve check {tmp_path}").out
     file.write_text(wrong)
     assert "STOPS" in tacit(f"serve check {tmp_path}").out
     with running(tmp_path) as client:
         assert client.get("/v1/datasets/visits", token=token).status_code == 503
+
+
+@pytest.mark.full
+def test_a_copy_of_a_ledger_from_before_a_correction_does_not_begin_again(tmp_path: Path) -> None:
+    hosted_clinic(tmp_path)
+    file, ledger, copy = (tmp_path / n for n in ("visits.toml", "visits.ledger", "copy"))
+    right = file.read_text()
+    file.write_text(re.sub("rows = [0-9]+", "rows = 9", right))
+    with running(tmp_path) as client:
+        token = client.token("analyst")
+        assert client.get("/v1/datasets/visits", token=token).status_code == 200
+    copy.write_bytes(ledger.read_bytes())
+    file.write_text(right)
+    with running(tmp_path) as client:
+        assert released(client, token)["state"] == "done"
+    copy.replace(ledger)
+    with running(tmp_path) as client:
+        reply = client.get("/v1/datasets/visits", token=token)
+    assert reply.status_code == 503
 
 
 # ``tacit choose-epsilon``: the epsilon of a disclosure risk.

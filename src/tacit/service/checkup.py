@@ -131,6 +131,14 @@ def _datasets(settings: Settings, database: Database) -> Iterator[Finding]:
         yield Finding(
             WEAKENS, "data sets", "the folder declares none", "tacit init TABLE drafts one"
         )
+    for name in ledgers.left_over():
+        yield Finding(
+            WEAKENS,
+            f"the ledger of {name}",
+            "no data set spends from it now: if its people are in one that was renamed, or got "
+            "people = '...', they have a second budget",
+            "give the data set its former name back",
+        )
     for name, dataset in declared.items():
         yield from _dataset(dataset, ledgers.owners[name], ledgers)
 

@@ -83,7 +83,7 @@ class Problem(TacitError):  # noqa: N818  (the word of RFC 9457)
 
 
 _FIELDS = {
-    r"(\w+) in \[\[question\]\] must be text in quotes": r"\1 must be text",
+    r"\b(\w+) in \[\[question\]\] must be text in quotes": r"\1 must be text",
     r"give keys=\[\.\.\.\], or declare them in a data set": (
         'list them, "keys" of a question, or group by a column whose categories are declared'
     ),

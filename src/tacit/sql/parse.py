@@ -60,14 +60,16 @@ def placed(node: Any) -> Iterator[None]:
 
 def _in_sql(message: str) -> str:
     """Return a message in which an aggregate with bounds is written as in SQL."""
-    return rewritten(_COMPUTED.sub(r"\1 of this needs public bounds: \2", message), _bounded)
+    kind, computed, rest = message.partition(_NONE_FOLLOW)
+    if computed:  # of an expression, which stands in SQL at the position of the error
+        given = rest.rpartition(": give them, ")[2]
+        message = f"{kind.partition(' ')[0]} of this needs public bounds: give them, "
+        message += _CLIP.sub("", given)
+    return rewritten(message, _bounded)
 
 
-# Bounds of an expression, which stands in SQL at the position of the error.
-_COMPUTED = re.compile(
-    r"(\w+) of '.*' needs public bounds: none follow for .*?: (give .*?), or clip it, "
-    r"\(\.\.\.\)\.clip\([^()]*\)"
-)
+_NONE_FOLLOW = " needs public bounds: none follow for "
+_CLIP = re.compile(r", or clip it, \(\.\.\.\)\.clip\([^()]*\)")
 
 
 def _bounded(name: str, given: list[str], bounds: Mapping[str, tuple[str, str]]) -> str | None:

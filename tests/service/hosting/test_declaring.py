@@ -15,9 +15,8 @@ from support.service.client import Client, running
 from support.service.declaring import FIELDS as DATASETS_FIELDS
 from support.service.declaring import HERE, body, columns, declaring_clinic, put, table
 from support.service.hosting import COUNT, released
-from tacit.accounting.budget import epsilon
 from tacit.accounting.open_ledger import in_memory
-from tacit.errors import DataSourceError, LedgerError, UsageError
+from tacit.errors import DataSourceError, UsageError
 from tacit.service.database import Database
 from tacit.service.folder import declarations
 from tacit.service.hosting.datasets import Datasets, OpenTables
@@ -82,7 +81,6 @@ def test_codes_of_columns_are_declared_and_shown(client: Client) -> None:
     assert put(client, curator, tables=fields).status_code == 201
     shown = client.get(HERE, token=curator).json()["tables"]["visits"]
     assert shown["reading"]["missing"] == {"cost": [99, [-9, -1]]}
-    assert released(client, curator, where="stays")["state"] == "done"
     for codes, says in (({"costs": [99]}, "did you mean 'cost'"), ({"person": [-1]}, "a person")):
         wrong = table(path="data/stays.csv", missing=codes)
         reply = put(client, curator, tables=wrong, replaces=1)
@@ -266,44 +264,11 @@ def test_what_no_ledger_bears_stays_as_it_is(client: Client) -> None:
     folder, curator = client.state.settings.folder, client.token("curator")
     shutil.copy(folder / "visits.csv", folder / "data" / "more.csv")
     assert put(client, curator, hosting={"approval": True}).status_code == 201
-    capped = {"caps": {"team:ward": {"epsilon": 1}}, "reason": "a share"}
-    assert client.put(f"{HERE}/caps", json=capped, token=curator).status_code == 200
     for change, told in UNBORNE:
         reply = put(client, curator, **{"replaces": 1, "hosting": {"approval": True}, **change})
         assert reply.status_code == 409, reply.text
         assert told in reply.json()["error"]["message"]
     assert client.state.datasets.curator_declaration("stays").number == 1  # type: ignore[union-attr]
-
-
-@pytest.mark.full
-def test_until_something_is_spent_a_whole_declaration_may_be_corrected(client: Client) -> None:
-    folder, curator = client.state.settings.folder, client.token("curator")
-    shutil.copy(folder / "visits.csv", folder / "data" / "more.csv")
-    assert put(client, curator, unit="row", hosting={"approval": True}).status_code == 201
-    kept = client.state.datasets.of("stays")
-    old = kept.ledger(None)
-    with running(folder) as other:
-        assert other.get(HERE, token=curator).json()["remaining"]["epsilon"] == "3"
-        anew = {
-            "budget": {"epsilon": 2},
-            "tables": table(path="data/more.csv"),
-            "hosting": {"approval": True, "caps": {"each_team": {"epsilon": 1}}},
-        }
-        for approval, told in ((False, "the approval of questions"), (True, "")):
-            anew["hosting"]["approval"] = approval
-            reply = put(client, curator, replaces=1, **anew)
-            assert (reply.status_code, told in reply.text) == (200 if approval else 409, True)
-        for here in (client, other):
-            result = here.get(HERE, token=curator).json()
-            assert (result["remaining"]["epsilon"], result["unit"]["person"]) == ("2", "person")
-            over = {"sql": COUNT["sql"], "epsilon": 3}
-            assert here.post(f"{HERE}/releases", json=over, token=curator).status_code == 402
-            accounts = here.get(f"{HERE}/budget", token=curator).json()["accounts"]
-            assert [one["name"] for one in accounts] == ["team:*"]
-    with pytest.raises(LedgerError, match="shows less than was already spent"):
-        old.charge("k", epsilon(1), {"count": "rows"})
-    with pytest.raises(Problem, match="declared again"):
-        kept.ledger(None)
 
 
 @pytest.mark.full
@@ -333,7 +298,6 @@ def test_caps_and_hosting_are_checked_with_it(client: Client) -> None:
     )
     over = client.post(f"{HERE}/releases", json={**COUNT, "epsilon": 2}, token=curator)
     assert (over.status_code, "cap of analyst:curator" in over.text) == (402, True)
-    assert released(client, curator, where="stays")["state"] == "done"
     noted = client.post(
         f"{HERE}/declaration/check", json=body(1, budget={"epsilon": 50}), token=curator
     )

@@ -29,7 +29,7 @@ from tacit.service.hosting.declaring import (
     refuse_taken,
     with_hosting,
 )
-from tacit.service.hosting.ledgers import ACCOUNT_KINDS, Ledgers
+from tacit.service.hosting.ledgers import ACCOUNT_KINDS, Ledgers, refuse_declared
 from tacit.service.problem import Problem
 from tacit.service.settings import DatasetSettings, Settings
 from tacit.service.telemetry import log
@@ -232,7 +232,7 @@ class Hosted:
 
     def ledger(self, team: str | None) -> Ledger:
         """Return the ledger that pays, for those who read it."""
-        return self._ledgers.of(self.name, team, self.owner)
+        return self._ledgers.of(self.name, team)
 
     def require(self, caller: Caller, *costs: Budget) -> None:
         """Raise if the budget, or a cap of a caller, does not cover all of some costs now."""
@@ -296,10 +296,6 @@ class Hosted:
         """Raise if an existing ledger cannot be used now."""
         self._ledgers.check(self.name)
 
-    def is_unused(self) -> bool:
-        """Return whether nothing was spent of its budget, nor decided of it after declaring."""
-        return self._ledgers.unused(self.name)
-
     def check_tables(self) -> None:
         """Raise if a table cannot be read as declared; opens each again, and reads no row."""
         shapes_of(self.dataset)
@@ -325,6 +321,7 @@ class Hosted:
 
     def set_caps(self, caps: Mapping[str, Budget | None], reason: str) -> None:
         """Set caps in every ledger of the data set; see :func:`set_cap`."""
+        refuse_declared(reason)
         for account in caps:
             kind = account.partition(":")[0]
             if not is_account(account):
@@ -344,8 +341,7 @@ class Hosted:
     ) -> Session:
         """Return a session whose releases are charged on account of a caller."""
         # dry_run: for a request, which is answered at once and reads no row.
-        who = caller.name, caller.team
-        ledger = self._ledgers.for_caller(self.name, *who, self.owner)
+        ledger = self._ledgers.for_caller(self.name, caller.name, caller.team)
         return self._paid(self.dataset.table(table), dry_run, ledger)
 
     def question(
@@ -499,8 +495,7 @@ class Datasets:
         if (existing.number if existing and replaces is not None else None) != replaces:
             raise _another(made.name)
         existing = None if replaces is None else existing
-        unused = existing is not None and self._hosted[made.name].is_unused()
-        refuse_declaration(made, existing, self._settings, self._declared, unused=unused)
+        refuse_declaration(made, existing, self._settings, self._declared)
         how = with_hosting(self._settings, [made]).dataset(made.name)
         return made.dataset(self._settings.folder), how
 

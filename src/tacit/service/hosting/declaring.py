@@ -378,10 +378,8 @@ def _exact(value: Any) -> Any:
 # other columns, words, public tables, latency or schedule, and nothing that decides whose budget it
 # is: another file would give the people of the first one a second budget, under another name;
 # another unit, or another way to read who a person is, would count losses in something else; and a
-# budget is raised, and a cap set, in the ledger itself, with a reason.  While nothing was spent and
-# no one raised the budget or set a cap, all of this may change, and the ledger begins again.
-# Approval can be required, and never be switched off: someone who could do that could do without
-# the reviewers.
+# budget is raised, and a cap set, in the ledger itself, with a reason.  Approval can be required,
+# and never be switched off: someone who could do that could do without the reviewers.
 
 
 _MAX_FILES = 1000
@@ -398,12 +396,8 @@ def refuse_declaration(
     existing: SentDeclaration | None,
     settings: Settings,
     declared: Mapping[str, Dataset],
-    *,
-    unused: bool = False,
 ) -> None:
     """Raise if a declaration is invalid, or may not replace the existing one."""
-    # unused: whether nothing was spent under the existing one, nor decided of its budget.
-    #
     # Opens each table, and reads no row of it.
     if made.fields.get("name", made.name) != made.name:
         raise UsageError(f"the declaration names another data set than {made.name!r}")
@@ -422,10 +416,7 @@ def refuse_declaration(
         _refuse_outside(table, fields.source_kind, fields.source, folder)
     _refuse_caps(how.caps, budget)
     if existing is not None:
-        before = existing.hosted(settings)
-        _refuse_less_control(before, how)
-        if not unused:
-            _refuse_unsound(existing.dataset(folder), dataset, before, how)
+        _refuse_unsound(existing.dataset(folder), dataset, existing.hosted(settings), how)
     owners_of({**declared, made.name: dataset}, with_new)
     dataset.check()
 
@@ -535,13 +526,6 @@ def _refuse_caps(caps: Caps, budget: Budget) -> None:
         )
 
 
-def _refuse_less_control(before: DatasetSettings, after: DatasetSettings) -> None:
-    if before.people != after.people:
-        raise _unsound("whose people they are", "declare another data set, or ask the operator")
-    if before.approval and not after.approval:
-        raise _unsound("the approval of questions", "ask the operator")
-
-
 def _refuse_unsound(
     old: Dataset, new: Dataset, before: DatasetSettings, after: DatasetSettings
 ) -> None:
@@ -549,6 +533,7 @@ def _refuse_unsound(
     same = {
         "the unit": (old.unit, new.unit),
         "the protected tables": (old.protected, new.protected),
+        "whose people they are": (before.people, after.people),
     }
     for what, (old_value, new_value) in same.items():
         if old_value != new_value:
@@ -557,6 +542,8 @@ def _refuse_unsound(
         raise _unsound("the budget", "raise it with a reason: PUT /v1/datasets/NAME/budget")
     if before.caps != after.caps:
         raise _unsound("the caps", "set them with a reason: PUT /v1/datasets/NAME/caps")
+    if before.approval and not after.approval:
+        raise _unsound("the approval of questions", "ask the operator")
     for table in old.protected:
         before_it, after_it = old.tables[table], new.tables[table]
         if _reading(before_it) != _reading(after_it):
@@ -581,7 +568,7 @@ def _kind(table: TableDeclaration, column: str) -> Any:
 def _unsound(what: str, remedy: str) -> Problem:
     return Problem(
         "conflict",
-        f"{what} cannot change any more: the ledger depends on it, and is in use",
+        f"{what} cannot change while the data set exists: its ledger depends on it",
         remedy,
     )
 

@@ -3,7 +3,7 @@
 # The database of the service holds the random name that each ledger has.  A ledger that is not
 # where it was, or another one in its position, is refused: someone who deleted it, or lost a disk,
 # would otherwise be given the whole budget again.  One in which nothing was spent, nor decided by
-# a person, begins again in its place where the declaration was corrected.
+# a person, begins again in its place where the operator corrected the declaration in a file.
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tacit.service.problem import Problem
 from tacit.service.settings import Caps, Settings
 from tacit.tables.dataset.declaration import Dataset, identity, terms
 
-# The reasons of a cap that a declaration set; one that a person set has their own.
+# The reasons of a cap that a declaration set; one that a person set has another.
 _DECLARED = ("as service.toml says", "as declared")
 
 ACCOUNT_KINDS = ("team", "analyst", "dataset")  # what the names of accounts begin with
@@ -55,31 +55,22 @@ class Ledgers:
         self._lock = threading.Lock()
 
     def add(self, declared: Mapping[str, Dataset], settings: Settings) -> None:
-        """Add data sets that are declared later, or declared again."""
+        """Add data sets that are declared later."""
         every = {**self._declared, **declared}
-        owners = owners_of(every, settings)
-        with self._lock:  # no ledger is opened for an owner of before
-            for name, before in self.owners.items():
-                if owners[name] != before:
-                    self._let_go(name, before.key(None))
-            self.owners, self._declared = owners, every
+        self.owners = owners_of(every, settings)
+        self._declared = every
 
-    def of(self, dataset: str, team: str | None = None, priced: Owner | None = None) -> Ledger:
+    def of(self, dataset: str, team: str | None = None) -> Ledger:
         """Return the ledger that pays for a data set: its own, or a view of that of its people."""
-        # priced: the owner as it was when a question was priced.
+        owner = self.owners[dataset]
+        if owner.per_team and team is None:
+            raise Problem(
+                "forbidden",
+                f"each team that asks {dataset!r} has its own budget, and you have no team",
+                "ask a curator for a token with a team",
+            )
+        key = owner.key(team)
         with self._lock:
-            owner = self.owners[dataset]
-            now = priced or owner
-            if (now.dataset, now.terms) != (owner.dataset, owner.terms):
-                words = f"{dataset!r} was declared again since this was asked"
-                raise Problem("conflict", words, "ask again")
-            if owner.per_team and team is None:
-                raise Problem(
-                    "forbidden",
-                    f"each team that asks {dataset!r} has its own budget, and you have no team",
-                    "ask a curator for a token with a team",
-                )
-            key = owner.key(team)
             if (dataset, key) not in self._views:
                 if key not in self._open:
                     self._open[key] = self._opened(owner, team)
@@ -93,11 +84,9 @@ class Ledgers:
                 self._views[dataset, key] = view
             return self._views[dataset, key]
 
-    def for_caller(
-        self, dataset: str, name: str, team: str | None, priced: Owner | None = None
-    ) -> Ledger:
+    def for_caller(self, dataset: str, name: str, team: str | None) -> Ledger:
         """Return the ledger as one that charges on account of a caller."""
-        return on_account_of(self.of(dataset, team, priced), *self.accounts(dataset, name, team))
+        return on_account_of(self.of(dataset, team), *self.accounts(dataset, name, team))
 
     def accounts(self, dataset: str, name: str, team: str | None) -> list[str]:
         """Return the accounts that a caller's charges name."""
@@ -118,17 +107,11 @@ class Ledgers:
         names = [row.name for row in self._database.rows(sa.select(_ledgers.c.name))]
         return sorted(name.removeprefix(begin) for name in names if name.startswith(begin))
 
-    def unused(self, dataset: str) -> bool:
-        """Return whether a data set has nothing in a ledger but what it was declared with."""
-        # The people of several data sets have one ledger, which is not that of one of them.
-        owner = self.owners[dataset]
-        teams = self._teams(owner) if owner.per_team else [None]
-        locations = [owner.location_of(team) for team in teams]
-        for location in filter(has_ledger, locations):
-            with open_ledger(location) as ledger:
-                if not all(map(_declared_only, ledger.events())):
-                    return False
-        return not owner.people
+    def left_over(self) -> list[str]:
+        """Return the names of ledgers from which no data set spends any more."""
+        keys = {owner.key(None) for owner in self.owners.values()}
+        names = [row.name for row in self._database.rows(sa.select(_ledgers.c.name))]
+        return sorted(n for n in names if n not in keys and n.partition(", team ")[0] not in keys)
 
     def begins_again(self, dataset: str) -> bool:
         """Return whether the ledger of a data set begins again when it is next opened."""
@@ -160,12 +143,6 @@ class Ledgers:
             self._open.clear()
             self._views.clear()
 
-    def _let_go(self, dataset: str, key: str) -> None:
-        """Have the ledgers of a data set opened again when they are used next."""
-        self._views = {k: view for k, view in self._views.items() if k[0] != dataset}
-        for name in [n for n in self._open if n == key or n.startswith(f"{key}, team ")]:
-            del self._open[name]  # who has it goes on with it
-
     def _opened(self, owner: Owner, team: str | None) -> Ledger:
         key, location = owner.key(team), owner.location_of(team)
         known = self.known(key)
@@ -186,6 +163,7 @@ class Ledgers:
                 location, dataset=owner.dataset, budget=owner.budget, terms=owner.terms
             )
         try:
+            check_ledger(ledger)  # before it begins again: it is none that was copied here
             if known in (None, ledger.id) and self._differs(ledger, owner):
                 ledger = _begun_again(ledger, owner)
             ledger_terms = _compatible_terms(owner.terms, ledger.terms)
@@ -290,6 +268,12 @@ def _caps_by_account(caps: Caps) -> dict[str, Budget]:
     named |= {f"analyst:{name}": cap for name, cap in caps.analysts.items()}
     each = {"team:*": caps.each_team, "analyst:*": caps.each_analyst}
     return named | {account: cap for account, cap in each.items() if cap is not None}
+
+
+def refuse_declared(reason: str) -> None:
+    """Raise if a person gives the reason by which a cap of a declaration is known."""
+    if reason in _DECLARED:
+        raise UsageError(f"{reason!r} is the reason of caps that a declaration sets: say your own")
 
 
 def _cap_events(ledger: Ledger) -> list[Any]:

@@ -43,10 +43,16 @@ def declared_in(
     ({'person': 'id', 'rows': 5}, {'cost': {'bounds': ['0', '9']}})
     """
     fields, how = copy.deepcopy(dict(existing)), copy.deepcopy(dict(hosting))
-    if "unit" not in fields or one("unit"):  # in the form until the ledger is in use
+    if "unit" not in fields:
         fields["unit"] = _unit(one)
         fields["budget"] = {name: one(name).strip() for name in _LOSSES if one(name).strip()}
-        _put_caps(how, fields["budget"], one)
+        each = {name: one(name).strip() for name in _EACH if one(name).strip()}
+        if each:
+            budget = fields["budget"]
+            loss, also = "rho" if "rho" in budget else "epsilon", {}
+            if "delta" in budget:
+                also = {"delta": budget["delta"]}
+            how["caps"] = {name: {loss: amount, **also} for name, amount in each.items()}
     for name in _TEXTS:
         _put(fields, name, one(name).strip())
     _put(how, "latency", one("latency").strip())
@@ -125,18 +131,6 @@ def _first(fields: Mapping[str, Any]) -> str:
     """Return the name of the first table of people of a declaration."""
     tables: Mapping[str, Any] = fields["tables"]
     return next(name for name, one in tables.items() if not one.get("public"))
-
-
-def _put_caps(how: dict[str, Any], budget: Mapping[str, str], one: Callable[[str], str]) -> None:
-    """Set the caps that a form knows; those of named teams and analysts stay."""
-    caps = {name: cap for name, cap in (how.pop("caps", None) or {}).items() if name not in _EACH}
-    loss = "rho" if "rho" in budget else "epsilon"
-    also = {"delta": budget["delta"]} if "delta" in budget else {}
-    for name in _EACH:
-        if amount := one(name).strip():
-            caps[name] = {loss: amount, **also}
-    if caps:
-        how["caps"] = caps
 
 
 def _put_columns(table: dict[str, Any], one: Callable[[str], str], prefix: str) -> None:

@@ -400,8 +400,8 @@ def _unlisted(query: Query, declared: Declared) -> Iterator[str]:
             if keys is not None and value is not None and value not in keys:
                 unlisted.setdefault(name, []).append(value)
     for name, values in unlisted.items():
-        given = ", ".join(repr(value) for value in dict.fromkeys(values[:5]))
-        near = did_you_mean(str(values[0]), map(str, declared.keys[name]))
+        given = ", ".join(repr(value)[:60] for value in dict.fromkeys(values[:5]))
+        near = did_you_mean(str(values[0])[:60], map(str, declared.keys[name]))
         yield f"the filter asks for {given}, not among the declared categories of {name!r}; {near}"
     if query.inner is not None:
         yield from _unlisted(query.inner, declared)

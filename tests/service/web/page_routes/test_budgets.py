@@ -49,6 +49,9 @@ def test_a_curator_sets_caps_and_raises_the_budget(client: Client) -> None:
         text = person.get(f"/datasets/visits/{page}")
         assert "epsilon 0.5 is left under the cap of team oncology" in text.text
     assert "removed" in cap(cleo, "team", "oncology", "").text
+    said = {"caps": {"analyst:ada": {"epsilon": 1}}, "reason": "as declared"}
+    own = client.put("/v1/datasets/visits/caps", json=said, token=client.token("curator"))
+    assert (own.status_code, "say your own" in own.text) == (400, True)
     raised = {"amount": "2000", "reason": "a yearly report", "action": "raise"}
     page = cleo.post("/datasets/visits/budget", **raised)
     assert "of epsilon 2,000" in page.text or "of epsilon 2000" in page.text

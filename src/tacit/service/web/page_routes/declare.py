@@ -118,8 +118,7 @@ def _form(
         hosted = state.datasets.of(existing.name)
         shapes = hosted.shapes()
         names = {name: [n for n, _ in shape.schema.kinds()] for name, shape in shapes.items()}
-        if not hosted.is_unused():
-            stays = list(hosted.dataset.protected)
+        stays = list(hosted.dataset.protected)
     for name, table in fields["tables"].items():
         if name not in names:
             names[name] = list(table.get("columns") or {})
@@ -152,17 +151,16 @@ def _fixed_fields(
 ) -> dict[str, Any]:
     """Return the fields of a declared data set that cannot change."""
     reply = datasets.dataset(existing.name, caller, state)
-    unused = state.datasets.of(existing.name).is_unused()
     fixed = [
         ("Protects", protection(reply.protects).removeprefix("Answers protect ")),
         ("Budget", f"{budget_of(reply.budget)}; it is raised on its own page"),
+        ("Table", reply.table),
+        ("Declared by", existing.declared_by),
     ]
-    fixed = [] if unused else fixed
     return {
         "name": existing.name,
         "number": existing.number,
-        "unused": unused,
-        "fixed": [*fixed, ("Table", reply.table), ("Declared by", existing.declared_by)],
+        "fixed": fixed,
         "approval_required": bool(existing.hosting.get("approval")),
     }
 
@@ -180,7 +178,6 @@ def _page(
     name = str(given["name"])
     context = {
         "number": None,
-        "unused": True,
         "fixed": [],
         "approval_required": state.settings.default.approval,
         "home": home_of(name),
