@@ -109,6 +109,9 @@ _FIELDS = {
         r'"unit": {"person": "\1", "rows": \2, "groups": 1} of its declaration'
     ),
     r'cheapest\(\{"n": "5 people"\}\)': '"cheapest": {"n": "5 people"}',
+    r"list them with keys=\[\.\.\.\], in SQL (where [^()]{1,60} in) \(": (
+        r'list them, "keys" of a question, in SQL \1 ('
+    ),
     r"list (?:them|the keys) with keys=\[\.\.\.\]": (
         "list them, \"keys\" of a question, or where health in ('good', 'poor') in SQL"
     ),

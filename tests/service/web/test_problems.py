@@ -146,7 +146,7 @@ ASK = {"sql": "select count(*) from visits", "epsilon": 1}
             {
                 "body.request.questions.0.sqll": "there is no field of this name; did you mean "
                 "'sql'?",
-                "body.request.questions.1": 'write a JSON object, as in {"name": ...}',
+                "body.request.questions.1": ('write a JSON object, as in {"sql": "select ..."}'),
                 "body.request.epsilon": "write text or a whole number or a number",
             },
         ),

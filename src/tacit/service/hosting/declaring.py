@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from glob import has_magic
 from pathlib import Path
 from typing import Any
 
@@ -515,6 +516,8 @@ def _refuse_outside(table: str, kind: str, source: str, folder: Path) -> None:
             f"the table {table!r} must be a file in the folder {DATA}/ of the service, such as "
             f"{DATA}/visits.csv, without a parent step: the operator puts it there"
         ) from None
+    if not (has_magic(source) or os.path.exists(path)):
+        raise UsageError(f"there is no file {source!r} in the folder of the service")
 
 
 def _refuse_caps(caps: Caps, budget: Budget) -> None:

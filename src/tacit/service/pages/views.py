@@ -441,9 +441,12 @@ _STATE_TEXT = {
     "refused": "A reviewer refused it; nothing was spent.",
     "failed": "It could not be answered, and it stays charged. Ask the same again, at the same "
     "price: it is answered under that charge and costs no more.",
-    "cancelled": "It was cancelled. What was charged stays charged: asked again, it costs no more. "
-    "Where it still waited for approval, nothing was spent.",
+    "cancelled": "It was cancelled before it was charged; nothing was spent.",
 }
+_CANCELLED_LATE = (
+    "It was cancelled, and it stays charged. Ask the same again, at the same price: it is answered "
+    "under that charge and costs no more."
+)
 _MAX_GROUPS = 1000  # on a page
 _BY_GROUP = ("value", "standard_error", "low", "high", "refused")
 _DOWNLOADS = (
@@ -508,7 +511,9 @@ def shown_release(one: Mapping[str, Any], *, may_cancel: bool, may_decide: bool)
         "heading": together_words(count) if count else shown["question"],
         "home": home_of(shown["dataset"]),
         "word": state,
-        "state_text": _STATE_TEXT.get(state, ""),
+        "state_text": _CANCELLED_LATE
+        if state == "cancelled" and one["left_open"]
+        else _STATE_TEXT.get(state, ""),
         "wrong": None if not error else error.get("error", error),
         "running": state in PENDING,
         "progress": one.get("progress") or 0,

@@ -209,7 +209,13 @@ _LIMITS = {
     "missing": "it is missing",
     "literal_error": "write {expected}",
 }
-_AN_OBJECT = 'a JSON object, as in {"name": ...}'
+_AN_OBJECT = "a JSON object"
+# What such an object is like, by the field that holds it.
+_EXAMPLES = {
+    "questions": '{"sql": "select ..."}',
+    "caps": '{"epsilon": 1}',
+    "grants": '{"role": "analyst", "dataset": "visits"}',
+}
 _KINDS = {
     "string_type": "text",
     **dict.fromkeys(("int_type", "int_parsing", "int_parsing_size"), "a whole number"),
@@ -234,7 +240,9 @@ def _wrong_field(errors: Sequence[Mapping[str, Any]], body: Any) -> str:
     if limit is not None:
         return limit.format(**error.get("ctx", {}))
     kinds = dict.fromkeys(_KINDS[one["type"]] for one in errors if one["type"] in _KINDS)
-    return f"write {' or '.join(kinds)}" if kinds else str(error["msg"])
+    inside = next((_EXAMPLES[part] for part in error["loc"] if part in _EXAMPLES), '{"name": ...}')
+    example = f", as in {inside}" if _AN_OBJECT in kinds else ""
+    return f"write {' or '.join(kinds)}{example}" if kinds else str(error["msg"])
 
 
 def _known_fields(location: Sequence[str | int], body: Any) -> list[str]:

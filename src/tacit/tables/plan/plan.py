@@ -347,9 +347,11 @@ class Plan:
         if not query.aggregates:
             raise UsageError("nothing is asked; use .agg(n=tc.count(), ...)")
         if query.unknown_keys and self.request.kind != "approximate":
+            first = next((name for name in query.by if name not in query.resolved), None)
+            in_sql = f", in SQL where {first} in (...)" if first else ""
             raise UsageError(
                 f"the keys of {', '.join(query.by)} are not public, and releasing them takes a "
-                "delta: list them with keys=[...], or use a budget such as "
+                f"delta: list them with keys=[...]{in_sql}, or use a budget such as "
                 "tc.epsilon_delta(1, '1e-6') and release(epsilon=..., delta=...)"
             )
         if query.unknown_keys and self.request.delta == 0:

@@ -98,6 +98,8 @@ def test_what_was_cancelled_after_its_charge_is_left_open(tmp_path: Path) -> Non
             assert client.post(f"{made['href']}/cancel", token=ada).status_code == 200
             result = client.get(made["href"], token=ada).json()
             assert (result["state"], result["left_open"]) == ("cancelled", approval == "false")
+            page = browser(client, "analyst").get(made["href"].removeprefix("/v1")).text
+            assert ("it stays charged" in page) == result["left_open"]
             listed = client.get("/v1/releases?left_open=true", token=ada).json()["items"]
             assert len(listed) == result["left_open"]
 

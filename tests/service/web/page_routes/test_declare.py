@@ -47,6 +47,7 @@ def test_a_curator_declares_a_data_set_and_changes_it(client: Client) -> None:
     seen = cleo.post("/declare", **FORM, action="check")
     assert "The declaration is valid" in seen.text
     assert client.state.datasets.names == ["visits"]
+    assert "there is no file" in cleo.get("/declare?name=s&file=data/stay.csv").text
     assert "there is a data set" in cleo.get("/declare?name=Visits&file=data/stays.csv").text
     made = cleo.post("/declare", **FORM, action="declare")
     assert (made.status_code, made.headers["location"]) == (303, "/datasets/stays")

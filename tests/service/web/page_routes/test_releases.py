@@ -175,7 +175,7 @@ def test_nobody_approves_what_they_asked(client):
 def test_a_question_is_given_up(ada):
     place = asked(ada, "1/9")
     assert ada.post(f"{place}/cancel").status_code == 303
-    assert "It was cancelled. What was charged stays charged" in ada.get(place).text
+    assert "It was cancelled before it was charged; nothing was spent" in ada.get(place).text
 
 
 def test_who_approved_what_is_cancelled_stays(client, ada, rita):
