@@ -44,7 +44,7 @@ from tacit.service.jobs.queue import (
     tick_after,
     ticks_late,
 )
-from tacit.service.jobs.workers import Workers
+from tacit.service.jobs.workers import ReleaseRecords, Workers
 from tacit.service.problem import Problem
 from tacit.service.settings import Settings
 from tacit.service.telemetry import configure
@@ -771,3 +771,21 @@ def test_who_finds_that_another_process_was_first_reports_nothing(tmp_path: Path
         )()  # type: ignore[assignment]
         one._database = database
         assert list(other.newly_visible()) == []
+
+
+def test_a_database_that_goes_away_while_outcomes_are_reported_is_an_error_in_its_place() -> None:
+    away = Problem("unavailable", "the database went away", "")
+
+    class Failing:
+        def newly_visible(self) -> Iterator[tuple[None, list[Job]]]:
+            try:
+                yield None, []
+            finally:
+                raise away  # of the transaction, whose connection is gone too
+
+        def write_together(self, *_: object) -> None:
+            raise RuntimeError("the audit log cannot be written")
+
+    failing: Any = Failing()
+    with pytest.raises(Problem, match="went away"):  # and none that nobody sees
+        ReleaseRecords(failing, failing, failing, failing, failing).report_outcomes()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -401,7 +401,7 @@ class Queue:
                 run.execute(_jobs.update().where(_jobs.c.id == job.id).values(visible=later))
         return written
 
-    def newly_visible(self) -> Iterator[tuple[sa.Connection, list[Job]]]:
+    def newly_visible(self) -> Generator[tuple[sa.Connection, list[Job]], None, None]:
         """Yield the jobs whose tick came, each once among all processes, many at a time."""
         # Yields: the jobs, and the transaction in which they are marked as reported.
         while self._database.scalar(_DUE, now=self._clock()) is not None:

@@ -6,6 +6,7 @@ import json
 import secrets
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -158,10 +159,12 @@ class ReleaseRecords:
 
     def report_outcomes(self) -> None:
         """Record the outcome of each job whose tick came, once among all processes."""
-        for run, jobs in self._queue.newly_visible():
-            self._audit.write_together([_answered(job) for job in jobs], run)
-            for job in jobs:
-                self._report(run, job)
+        # closed here: the end of a transaction that failed may fail too, of a server that is away
+        with closing(self._queue.newly_visible()) as visible:
+            for run, jobs in visible:
+                self._audit.write_together([_answered(job) for job in jobs], run)
+                for job in jobs:
+                    self._report(run, job)
 
     def _report(self, run: sa.Connection, job: Job) -> None:
         state = str(job.outcome)
