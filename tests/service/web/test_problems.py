@@ -107,7 +107,7 @@ def test_a_misspelt_field_is_named_with_the_one_that_was_meant(
         ({"rho": 1}, "the release costs rho 1: give the price in the terms", "Open it as rho(...)"),
         (
             {"epsilon": 1, "sql": "select day, count(*) as n from visits group by day"},
-            '"keys" of a question, or where health in',
+            '"keys" of a question, in SQL where day in (...)',
             "keys=[...]",
         ),
     ],
