@@ -512,7 +512,7 @@ def shown_release(one: Mapping[str, Any], *, may_cancel: bool, may_decide: bool)
         "home": home_of(shown["dataset"]),
         "word": state,
         "state_text": _CANCELLED_LATE
-        if state == "cancelled" and one["left_open"]
+        if state == "cancelled" and one.get("left_open")
         else _STATE_TEXT.get(state, ""),
         "wrong": None if not error else error.get("error", error),
         "running": state in PENDING,
